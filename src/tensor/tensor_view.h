@@ -46,6 +46,25 @@ struct MatrixView {
 using FloatMatrix = MatrixView<float>;
 using ConstFloatMatrix = MatrixView<const float>;
 
+// The same with the element type as a value, and the memory a backend's (a device pointer on a
+// GPU): what crosses the backend interface. F32 on the CPU; F32, F16 or BF16 on a GPU.
+struct TensorView {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  std::int64_t num_rows = 0;
+  std::int64_t num_cols = 0;
+  std::int64_t row_stride = 0;  // in elements
+
+  TensorView() = default;
+  TensorView(FloatMatrix m)  // NOLINT(google-explicit-constructor)
+      : data(m.data), num_rows(m.num_rows), num_cols(m.num_cols), row_stride(m.row_stride) {}
+
+  // REQUIRES: dtype == kF32 and host memory.
+  FloatMatrix as_float() const {
+    return {static_cast<float*>(data), num_rows, num_cols, row_stride};
+  }
+};
+
 // A weight matrix in a model file: `num_rows` outputs of `num_cols` inputs each, every row packed
 // in blocks of `dtype`. Points into the mapped file, which outlives every user of the view.
 struct WeightView {
