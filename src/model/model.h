@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/result.h"
+#include "core/model_config.h"
+#include "loader/weight_source.h"
+
+namespace tvllm::model {
+
+// Sizes of the activations, settled at load: a step never allocates.
+struct ModelLimits {
+  std::int32_t max_num_tokens = 512;  // of one forward pass: the token budget
+  std::int32_t max_logit_rows = 64;   // of one compute_logits: bounds the logits buffer
+};
+
+// A group of layers that share block tables: Llama has one; a model with sliding-window layers two.
+struct KvGroup {
+  std::int32_t num_layers = 0;
+  std::int32_t num_kv_heads = 0;
+  std::int32_t head_dim = 0;
+};
+
+using KvCaches = std::span<const std::unique_ptr<backend::KvCache>>;  // one a group
+
+// A transformer, written in operations of a backend. Holds its weights and activations. Engine
+// thread only.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual const ModelConfig& config() const = 0;
+  virtual std::span<const KvGroup> kv_groups() const = 0;
+
+  // Runs all layers over the batch: writes K and V of every token into `caches` and leaves the
+  // final hidden states in the model. REQUIRES: 1 <= batch.num_tokens() <= max_num_tokens
+  virtual void forward(const backend::PagedBatch& batch, KvCaches caches) = 0;
+
+  // logits: [rows.size(), vocab_size], of these token rows of the last forward().
+  // REQUIRES: 1 <= rows.size() <= max_logit_rows
+  virtual void compute_logits(std::span<const std::int32_t> rows, TensorView logits) = 0;
+};
+
+// Builds the model for `config.architecture`; kUnsupported names the known ones otherwise. Missing
+// tensors and wrong shapes are errors that name the tensor. `weights` and `backend` outlive it.
+Result<std::unique_ptr<Model>> make_model(const ModelConfig& config,
+                                          const loader::WeightSource& weights,
+                                          backend::Backend& backend, const ModelLimits& limits);
+
+}  // namespace tvllm::model
