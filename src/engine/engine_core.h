@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/step_plan.h"
+#include "core/token_event.h"
+#include "engine/inbox.h"
+#include "executor/model_executor.h"
+#include "scheduler/scheduler.h"
+
+namespace tvllm::engine {
+
+// The heart: one step takes in what clients said, plans, executes, applies the result and publishes
+// its events. Engine thread only; drives a scheduler and an executor that it does not own.
+//
+// Up to max_steps_in_flight() plans are with the executor at once; plan i lies in plans_[i % 2].
+//
+// Invariant: every sequence that was taken in gets exactly one event with a finish reason, and none
+// after it.
+class EngineCore {
+ public:
+  // Both outlive the core.
+  EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor);
+
+  void add(Arrival arrival);
+  void cancel(SeqId seq_id);
+
+  // True when step() would do something.
+  bool has_work() const;
+
+  void step();
+
+  // Ends every sequence with an error event: the device died or a step threw.
+  void fail_all(std::string_view why);
+  // Ends every sequence with an abort event: the drain's time is over.
+  void abort_all();
+
+  std::uint64_t num_steps() const { return num_planned_; }
+
+ private:
+  std::uint64_t num_in_flight() const;
+  bool may_submit() const;
+  bool submit_next();
+  void collect_oldest();
+  void publish();
+  void end_all(FinishReason reason, std::string_view why);
+
+  scheduler::Scheduler& scheduler_;
+  executor::ModelExecutor& executor_;
+  std::array<StepPlan, 2> plans_;
+  std::uint64_t num_planned_ = 0;    // plans submitted
+  std::uint64_t num_collected_ = 0;  // results applied
+
+  std::unordered_map<SeqId, TokenEventSink*> sinks_;  // of live sequences
+  std::vector<TokenEvent> events_;                    // of this step, before they go to their sinks
+};
+
+}  // namespace tvllm::engine

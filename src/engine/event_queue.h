@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "base/mutex.h"
+#include "core/token_event.h"
+
+namespace tvllm::engine {
+
+// A sink for a client that waits for its events on its own thread: the command line, tests.
+// Thread-safe.
+class EventQueue final : public TokenEventSink {
+ public:
+  void publish(std::vector<TokenEvent>&& events) noexcept override {
+    MutexLock lock(mutex_);
+    for (TokenEvent& event : events)
+      events_.push_back(std::move(event));
+    not_empty_.notify_all();
+  }
+
+  // Waits for at least one event; all that are there, in order.
+  std::vector<TokenEvent> take() {
+    MutexLock lock(mutex_);
+    while (events_.empty())
+      not_empty_.wait(mutex_);
+    std::vector<TokenEvent> taken;
+    taken.swap(events_);
+    return taken;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar not_empty_;
+  std::vector<TokenEvent> events_ TVLLM_GUARDED_BY(mutex_);
+};
+
+}  // namespace tvllm::engine
