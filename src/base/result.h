@@ -16,6 +16,7 @@ namespace tvllm {
 
 enum class ErrorCode {
   kInvalidArgument,    // a request, an option or a file says something impossible
+  kContextLength,      // a prompt and its answer that do not fit the model's length
   kNotFound,           // a file, a model name or a path that is not there
   kUnsupported,        // well-formed, but this build or machine cannot do it
   kUnauthenticated,    // missing or wrong API key
