@@ -66,13 +66,14 @@ Result<Layer> load_layer(const ModelConfig& c, const loader::WeightSource& sourc
 }
 
 Result<Weights> load_weights(const ModelConfig& c, const loader::WeightSource& source,
-                             Backend& backend) {
+                             Backend& backend, const LoadProgress& on_progress) {
   Weights weights;
   TVLLM_TRY(weights.embedding,
             load_matrix(source, backend, {{"token_embd.weight", c.vocab_size}}, c.hidden_size));
   for (std::int32_t i = 0; i < c.num_layers; ++i) {
     TVLLM_TRY(Layer layer, load_layer(c, source, backend, i));
     weights.layers.push_back(std::move(layer));
+    if (on_progress) on_progress(i + 1, c.num_layers);
   }
   TVLLM_TRY(weights.final_norm, load_vector(source, backend, "output_norm.weight", c.hidden_size));
   if (source.find("output.weight") != nullptr) {
@@ -185,8 +186,9 @@ class Llama final : public Model {
 
 Result<std::unique_ptr<Model>> make_llama(const ModelConfig& config,
                                           const loader::WeightSource& weights, Backend& backend,
-                                          const ModelLimits& limits) {
-  TVLLM_TRY(Weights loaded, load_weights(config, weights, backend));
+                                          const ModelLimits& limits,
+                                          const LoadProgress& on_progress) {
+  TVLLM_TRY(Weights loaded, load_weights(config, weights, backend, on_progress));
   return std::unique_ptr<Model>(
       std::make_unique<Llama>(config, std::move(loaded), backend, limits));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@ struct ModelLimits {
   std::int32_t max_num_tokens = 512;  // of one forward pass: the token budget
   std::int32_t max_logit_rows = 64;   // of one compute_logits: bounds the logits buffer
 };
+
+// Told after each layer that was loaded: layers done, layers in all.
+using LoadProgress = std::function<void(std::int32_t, std::int32_t)>;
 
 // A group of layers that share block tables: Llama has one; a model with sliding-window layers two.
 struct KvGroup {
@@ -51,6 +55,7 @@ class Model {
 // tensors and wrong shapes are errors that name the tensor. `weights` and `backend` outlive it.
 Result<std::unique_ptr<Model>> make_model(const ModelConfig& config,
                                           const loader::WeightSource& weights,
-                                          backend::Backend& backend, const ModelLimits& limits);
+                                          backend::Backend& backend, const ModelLimits& limits,
+                                          const LoadProgress& on_progress = {});
 
 }  // namespace tvllm::model

@@ -12,7 +12,8 @@ namespace tvllm::model {
 namespace {
 
 using Factory = Result<std::unique_ptr<Model>> (*)(const ModelConfig&, const loader::WeightSource&,
-                                                   backend::Backend&, const ModelLimits&);
+                                                   backend::Backend&, const ModelLimits&,
+                                                   const LoadProgress&);
 
 struct Architecture {
   std::string_view name;  // GGUF's general.architecture
@@ -27,11 +28,12 @@ constexpr std::array kArchitectures = {
 
 Result<std::unique_ptr<Model>> make_model(const ModelConfig& config,
                                           const loader::WeightSource& weights,
-                                          backend::Backend& backend, const ModelLimits& limits) {
+                                          backend::Backend& backend, const ModelLimits& limits,
+                                          const LoadProgress& on_progress) {
   std::string known;
   for (const Architecture& architecture : kArchitectures) {
     if (architecture.name == config.architecture) {
-      return architecture.make(config, weights, backend, limits);
+      return architecture.make(config, weights, backend, limits, on_progress);
     }
     str_append(known, known.empty() ? "" : ", ", architecture.name);
   }
