@@ -42,7 +42,8 @@ struct TokenEvent {
 class TokenEventSink {
  public:
   virtual ~TokenEventSink() = default;
-  virtual void publish(std::vector<TokenEvent>&& events) noexcept = 0;
+  // The events may be moved from; the engine keeps the array, so that a step allocates nothing.
+  virtual void publish(std::span<TokenEvent> events) noexcept = 0;
 };
 
 }  // namespace tvllm

@@ -2,19 +2,13 @@
 #include "engine/engine_core.h"
 
 #include <algorithm>
-#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 
 namespace tvllm::engine {
-
-namespace {
-// The step-time target will bound prefill beside decodes; until then a step takes what its token
-// budget allows.
-constexpr std::int32_t kNoPrefillLimit = std::numeric_limits<std::int32_t>::max();
-}  // namespace
 
 EngineCore::EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor)
     : scheduler_(scheduler), executor_(executor) {
@@ -55,9 +49,9 @@ bool EngineCore::may_submit() const {
 // the executor forgets their state, and apply() reports them.
 bool EngineCore::submit_next() {
   StepPlan& plan = plans_[num_planned_ % plans_.size()];
-  scheduler_.plan(plan, kNoPrefillLimit);
+  // The step-time target will bound prefill beside decodes here.
+  scheduler_.plan(plan, scheduler::kNoPrefillBound);
   if (plan.empty() && plan.released_slots.empty() && num_in_flight() > 0) return false;
-  plan.step_id = num_planned_;
   executor_.submit(plan);
   ++num_planned_;
   return true;
@@ -69,25 +63,27 @@ void EngineCore::collect_oldest() {
   ++num_collected_;
 }
 
-// Groups the step's events by sink, so that each front end is woken once.
+// One call a sink, so that each front end is woken once. Nearly always there is one sink, and the
+// events stay where they are.
 void EngineCore::publish() {
-  while (!events_.empty()) {
-    TokenEventSink* const sink = sinks_.at(events_.front().seq_id);
-    std::vector<TokenEvent> batch;
-    std::size_t num_kept = 0;
-    for (TokenEvent& event : events_) {
-      if (sinks_.at(event.seq_id) == sink) {
-        batch.push_back(std::move(event));
-      } else {
-        events_[num_kept++] = std::move(event);
-      }
-    }
-    events_.resize(num_kept);
+  for (auto first = events_.begin(); first != events_.end();) {
+    TokenEventSink* const sink = sinks_.at(first->seq_id);
+    const auto is_for_sink = [this, sink](const TokenEvent& event) {
+      return sinks_.at(event.seq_id) == sink;
+    };
+    auto last = std::find_if_not(first, events_.end(), is_for_sink);
+    if (last != events_.end()) last = std::stable_partition(first, events_.end(), is_for_sink);
+    const std::span<TokenEvent> batch(first, last);
+    ended_.clear();
     for (const TokenEvent& event : batch) {
-      if (event.finish_reason != FinishReason::kNone) sinks_.erase(event.seq_id);
+      if (event.finish_reason != FinishReason::kNone) ended_.push_back(event.seq_id);
     }
-    sink->publish(std::move(batch));
+    sink->publish(batch);
+    for (const SeqId seq_id : ended_)
+      sinks_.erase(seq_id);
+    first = last;
   }
+  events_.clear();
 }
 
 void EngineCore::fail_all(std::string_view why) {

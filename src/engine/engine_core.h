@@ -59,6 +59,7 @@ class EngineCore {
 
   std::unordered_map<SeqId, TokenEventSink*> sinks_;  // of live sequences
   std::vector<TokenEvent> events_;                    // of this step, before they go to their sinks
+  std::vector<SeqId> ended_;                          // of one call of a sink
 };
 
 }  // namespace tvllm::engine

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "core/token_event.h"
 
@@ -12,18 +15,18 @@ namespace tvllm::engine {
 // Thread-safe.
 class EventQueue final : public TokenEventSink {
  public:
-  void publish(std::vector<TokenEvent>&& events) noexcept override {
+  void publish(std::span<TokenEvent> events) noexcept override {
     MutexLock lock(mutex_);
     for (TokenEvent& event : events)
       events_.push_back(std::move(event));
     not_empty_.notify_all();
   }
 
-  // Waits for at least one event; all that are there, in order.
-  std::vector<TokenEvent> take() {
+  // Waits for events until `deadline`; all that are there, in order, or none.
+  std::vector<TokenEvent> take_until(TimePoint deadline) {
     MutexLock lock(mutex_);
-    while (events_.empty())
-      not_empty_.wait(mutex_);
+    while (events_.empty() && not_empty_.wait_until(mutex_, deadline)) {
+    }
     std::vector<TokenEvent> taken;
     taken.swap(events_);
     return taken;
