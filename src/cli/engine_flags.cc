@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/entropy.h"
 #include "base/strings.h"
 #include "base/thread_pool.h"
 #include "cli/report.h"
@@ -85,7 +86,8 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
       ->group(kCpu);
 }
 
-void add_sampling_flags(CLI::App& app, SamplingParams& params) {
+void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
+  SamplingParams& params = flags.params;
   const char* const kSampling = "Sampling";
   app.add_option("--max-tokens", params.max_tokens, "Most tokens to generate")
       ->check(CLI::Range(1, kMaxInt))
@@ -110,8 +112,17 @@ void add_sampling_flags(CLI::App& app, SamplingParams& params) {
   app.add_option("--repetition-penalty", params.repetition_penalty, "Above 1 discourages repeats")
       ->capture_default_str()
       ->group(kSampling);
-  app.add_option("--seed", params.seed, "Same seed, same text [fresh]")->group(kSampling);
+  app.add_option("--seed", flags.seed, "Same seed, same text [fresh]")->group(kSampling);
+  app.add_option("--stop", flags.stop, "End before this text; may be given several times")
+      ->group(kSampling);
   app.add_flag("--ignore-eos", params.ignore_eos, "Go on to --max-tokens")->group(kSampling);
+}
+
+Result<SamplingParams> settle_sampling(const SamplingFlags& flags, std::int32_t vocab_size) {
+  SamplingParams params = flags.params;
+  params.seed = flags.seed ? *flags.seed : random_seed();
+  TVLLM_RETURN_IF_ERROR(normalize_sampling_params(params, vocab_size, 0));
+  return params;
 }
 
 void show_load_progress(app::EngineConfig& config) {

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/assembly.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "app/kv_sizing.h"
+#include "app/memory.h"
+#include "backend/cpu/cpu_backend.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "base/thread_pool.h"
+#include "chat_template/chat_template.h"
+#include "engine/engine_thread.h"
+#include "executor/local_executor.h"
+#include "loader/load_model_file.h"
+#include "model/model.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/scheduler_options.h"
+#include "tokenizer/tokenizer.h"
+
+namespace tvllm::app {
+
+ModelBundle::ModelBundle() = default;
+ModelBundle::~ModelBundle() = default;
+ModelBundle::ModelBundle(ModelBundle&&) noexcept = default;
+ModelBundle& ModelBundle::operator=(ModelBundle&&) noexcept = default;
+
+LoadedEngine::LoadedEngine() = default;
+LoadedEngine::~LoadedEngine() = default;
+LoadedEngine::LoadedEngine(LoadedEngine&&) noexcept = default;
+
+namespace {
+
+// Rows of one pass of the output head: bounds the logits buffer at 64 vocabularies.
+constexpr std::int32_t kMaxLogitRows = 64;
+
+// A template that this engine cannot run is not fatal: completions still work, chat says why.
+void parse_chat_template(std::string source, ModelBundle& bundle) {
+  if (source.empty()) {
+    bundle.chat_template_error = "the model file has no chat template";
+    return;
+  }
+  Result<std::unique_ptr<chat_template::ChatTemplate>> parsed =
+      chat_template::ChatTemplate::parse(std::move(source));
+  if (!parsed.has_value()) {
+    bundle.chat_template_error = parsed.error().message;
+  } else if (const Status tested = (*parsed)->self_test(); !tested.has_value()) {
+    bundle.chat_template_error = tested.error().message;
+  } else {
+    bundle.chat_template = std::move(*parsed);
+    return;
+  }
+  log_warning(str_cat("chat template: ", bundle.chat_template_error,
+                      "; /v1/chat/completions will be refused"));
+}
+
+Result<backend::KvDType> parse_kv_dtype(const std::string& text) {
+  if (text == "auto" || text == "f32") return backend::KvDType::kF32;
+  if (text == "f16") return backend::KvDType::kF16;
+  if (text == "bf16") return backend::KvDType::kBF16;
+  return invalid_argument(
+      str_cat("--kv-cache-dtype must be auto, f32, f16 or bf16, got ", quoted(text)),
+      "kv-cache-dtype");
+}
+
+Result<std::int32_t> settle_threads(const EngineConfig& config) {
+  if (config.num_threads == 0) return default_num_threads();
+  if (config.num_threads < 1 || config.num_threads > num_machine_cpus()) {
+    return invalid_argument(str_cat("--threads must be in [1, ", num_machine_cpus(),
+                                    "], the CPUs of this machine; got ", config.num_threads),
+                            "threads");
+  }
+  return config.num_threads;
+}
+
+std::vector<backend::KvCacheSpec> kv_specs(const model::Model& model, std::int32_t block_size,
+                                           backend::KvDType dtype) {
+  std::vector<backend::KvCacheSpec> specs;
+  for (const model::KvGroup& group : model.kv_groups()) {
+    specs.push_back({.num_layers = group.num_layers,
+                     .num_kv_heads = group.num_kv_heads,
+                     .head_dim = group.head_dim,
+                     .block_size = block_size,
+                     .dtype = dtype});
+  }
+  return specs;
+}
+
+SchedulerOptions scheduler_options(const EngineConfig& config, const KvSizing& sizing,
+                                   std::size_t num_kv_groups) {
+  return {.max_num_seqs = config.max_num_seqs,
+          .max_num_batched_tokens = config.max_num_batched_tokens,
+          .max_model_len = sizing.max_model_len,
+          .num_kv_groups = static_cast<std::int32_t>(num_kv_groups),
+          .block_size = config.block_size,
+          .num_blocks = sizing.num_blocks,
+          .enable_chunked_prefill = config.enable_chunked_prefill};
+}
+
+void log_ready(const LoadedEngine& loaded, const KvSizing& sizing, std::size_t bytes_per_block,
+               std::int32_t model_context_len) {
+  const SchedulerOptions& options = loaded.scheduler_options;
+  log_info(str_cat("KV cache: ", sizing.num_blocks, " blocks of ", options.block_size, " tokens, ",
+                   human_bytes(bytes_per_block * static_cast<std::size_t>(sizing.num_blocks))));
+  if (sizing.lowered) {
+    log_warning(str_cat("max_model_len is ", sizing.max_model_len, ", below the model's ",
+                        model_context_len, ": the KV cache holds no more"));
+  }
+  log_info(str_cat("engine ready in ", fixed(loaded.load_seconds, 2),
+                   " s: ", loaded.backend->name(), ", ", loaded.pool->num_threads(), " threads, ",
+                   options.max_num_seqs, " sequences and ", options.max_num_batched_tokens,
+                   " tokens a step, max_model_len ", options.max_model_len));
+}
+
+}  // namespace
+
+Result<ModelBundle> load_bundle(const std::string& model_path) {
+  TVLLM_TRY(loader::ModelFile file, loader::load_model_file(model_path));
+  ModelBundle bundle;
+  bundle.config = std::move(file.config);
+  bundle.weights = std::move(file.weights);
+  parse_chat_template(file.tokenizer.chat_template, bundle);
+  TVLLM_TRY(bundle.tokenizer, tokenizer::Tokenizer::create(std::move(file.tokenizer)));
+  return bundle;
+}
+
+Result<LoadedEngine> load_engine(const EngineConfig& config) {
+  const SteadyClock clock;
+  const TimePoint start = clock.now();
+  LoadedEngine loaded;
+  TVLLM_TRY(const std::int32_t num_threads, settle_threads(config));
+  TVLLM_TRY(const backend::KvDType kv_dtype, parse_kv_dtype(config.kv_cache_dtype));
+  TVLLM_TRY(const backend::cpu::CpuIsa isa, backend::cpu::parse_cpu_isa(config.cpu_isa));
+  log_info(str_cat("loading ", config.model_path));
+  TVLLM_TRY(loaded.bundle, load_bundle(config.model_path));
+  const ModelConfig& model_config = loaded.bundle.config;
+
+  loaded.pool = std::make_unique<ThreadPool>(num_threads);
+  TVLLM_TRY(loaded.backend, backend::cpu::make_cpu_backend({.isa = isa}, *loaded.pool));
+  TVLLM_TRY(std::unique_ptr<model::Model> model,
+            model::make_model(
+                model_config, *loaded.bundle.weights, *loaded.backend,
+                {.max_num_tokens = config.max_num_batched_tokens, .max_logit_rows = kMaxLogitRows},
+                config.on_load_progress));
+
+  std::vector<backend::KvCacheSpec> specs = kv_specs(*model, config.block_size, kv_dtype);
+  std::size_t bytes_per_block = 0;
+  for (const backend::KvCacheSpec& spec : specs) {
+    bytes_per_block += loaded.backend->kv_bytes_per_block(spec);
+  }
+  TVLLM_TRY(const KvSizing sizing,
+            size_kv_cache(config, bytes_per_block,
+                          config.kv_cache_memory_bytes.value_or(default_kv_cache_bytes()),
+                          model_config.context_len));
+  loaded.scheduler_options = scheduler_options(config, sizing, specs.size());
+  TVLLM_RETURN_IF_ERROR(scheduler::check_scheduler_options(loaded.scheduler_options));
+  std::vector<std::unique_ptr<backend::KvCache>> caches;
+  for (backend::KvCacheSpec& spec : specs) {
+    spec.num_blocks = sizing.num_blocks + 1;  // the null block
+    TVLLM_TRY(std::unique_ptr<backend::KvCache> cache, loaded.backend->make_kv_cache(spec));
+    caches.push_back(std::move(cache));
+  }
+
+  auto executor = std::make_unique<executor::LocalExecutor>(
+      std::move(model), std::move(caches), *loaded.backend, *loaded.pool,
+      executor::LocalExecutorOptions{.max_num_seqs = config.max_num_seqs,
+                                     .block_size = config.block_size,
+                                     .max_logit_rows = kMaxLogitRows,
+                                     .eos_token_ids = model_config.eos_token_ids});
+  auto scheduler =
+      std::make_unique<scheduler::Scheduler>(loaded.scheduler_options, model_config.eos_token_ids);
+  loaded.engine =
+      std::make_unique<engine::EngineThread>(std::move(scheduler), std::move(executor),
+                                             static_cast<std::size_t>(config.max_queued_requests) +
+                                                 static_cast<std::size_t>(config.max_num_seqs),
+                                             sizing.max_model_len, config.on_failure);
+  loaded.load_seconds = to_seconds(clock.now() - start);
+  log_ready(loaded, sizing, bytes_per_block, model_config.context_len);
+  return loaded;
+}
+
+}  // namespace tvllm::app
