@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/result.h"
+#include "core/model_config.h"
+#include "core/tokenizer_data.h"
+#include "loader/gguf.h"
+
+namespace tvllm::loader {
+
+// The shape of the model in `file`, from its metadata, its embedding's shape and the tensor
+// `rope_freqs.weight` where it has one. Architectures: llama (Mistral's files say "llama" too),
+// qwen2, qwen3, gemma3; another one is kUnsupported and named.
+//
+// Checked: every value in its range, head counts dividing each other, head size against the hidden
+// size, the vocabulary against the embedding and the tokenizer. What would change the arithmetic
+// and is not implemented (mixtures of experts, YaRN, soft-capped logits, differing layers) is
+// refused by its key, never ignored.
+Result<ModelConfig> read_model_config(const GgufFile& file, const TokenizerData& tokenizer);
+
+}  // namespace tvllm::loader
