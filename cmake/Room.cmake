@@ -69,12 +69,14 @@ function(tvllm_test name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${label_file})
 endfunction()
 
-# tvllm_fuzz(name SOURCES ... DEPS ...): a libFuzzer target, built with the preset 'fuzz' alone.
+# tvllm_fuzz(x_fuzz SOURCES ... [DEPS rooms ...] [LIBS libraries ...]): a libFuzzer target, built with
+# the preset 'fuzz' alone; the target `fuzzers` builds them all.
 function(tvllm_fuzz name)
-  cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;DEPS;LIBS")
   add_executable(${name} ${A_SOURCES})
   list(TRANSFORM A_DEPS PREPEND tvllm_)
-  target_link_libraries(${name} PRIVATE ${A_DEPS} tvllm_flags)
+  target_link_libraries(${name} PRIVATE ${A_DEPS} ${A_LIBS} tvllm_flags)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  add_dependencies(fuzzers ${name})
 endfunction()

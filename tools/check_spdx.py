@@ -11,7 +11,7 @@ SUFFIXES = {".c", ".cc", ".h", ".cu", ".cuh", ".inc", ".cmake", ".py", ".sh", ".
 
 def needs_licence(root, name):
     path = pathlib.PurePosixPath(name)
-    if name.startswith("tests/data/"):
+    if name.startswith(("tests/data/", "tests/fuzz/corpus/")):
         return False
     return path.suffix in SUFFIXES or path.name == "CMakeLists.txt" or is_script(root, name)
 
