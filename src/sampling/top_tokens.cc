@@ -8,10 +8,7 @@
 
 namespace tvllm::sampling {
 
-namespace {
-
-// A value that at least `n` of `values` reach.
-float lower_bound_of_nth(std::span<const float> values, std::size_t n, SamplerScratch& scratch) {
+float bound_of_nth(std::span<const float> values, std::size_t n, SamplerScratch& scratch) {
   const std::size_t num_blocks = num_max_blocks(values.size());
   if (n > num_blocks) return kNegativeInfinity;
   const std::span<float> maxima(scratch.block_maxima.data(), num_blocks);
@@ -21,13 +18,11 @@ float lower_bound_of_nth(std::span<const float> values, std::size_t n, SamplerSc
   return *nth;
 }
 
-}  // namespace
-
 std::span<RankedToken> select_top(std::span<const float> values, std::size_t n,
                                   SamplerScratch& scratch) {
   TVLLM_DCHECK(n <= values.size(), n, " of ", values.size());
   if (n == 0) return {};
-  const float bound = lower_bound_of_nth(values, n, scratch);
+  const float bound = bound_of_nth(values, n, scratch);
   const std::size_t num_candidates = collect_at_least(values, bound, scratch.ids, scratch.values);
   const std::span<RankedToken> ranked(scratch.ranked.data(), num_candidates);
   for (std::size_t i = 0; i < num_candidates; ++i)

@@ -111,35 +111,59 @@ Kept keep_top_p(Kept kept, double target, SamplerScratch& scratch) {
   });
 }
 
+// The weights of the whole vocabulary of which top_p keeps some: all of the nucleus, and seldom
+// much else, so that the histogram needs to look at few. `target` is the nucleus' mass.
+Kept gather_nucleus(std::span<const float> weights, double total, double target,
+                    SamplerScratch& scratch) {
+  const auto gather = [&](float lowest) -> Kept {
+    const std::size_t n =
+        collect_at_least(weights, std::max(lowest, kSmallestWeight), scratch.ids, scratch.values);
+    return {std::span(scratch.ids).first(n), std::span(scratch.values).first(n)};
+  };
+  // A language model mostly puts the mass on a few hundred tokens. If those that reach a bound hold
+  // it, the nucleus is among them.
+  constexpr std::size_t kLikelySize = 256;
+  const Kept likely = gather(bound_of_nth(weights, kLikelySize, scratch));
+  if (sum_blocks(likely.weights, scratch.block_sums) >= target) return likely;
+  // All tokens lighter than this together weigh less than half of what top_p leaves out, so none of
+  // them is in the nucleus.
+  const double left_out = total - target;
+  return gather(static_cast<float>(0.5 * left_out / static_cast<double>(weights.size())));
+}
+
+// Without top_k: weights for the whole vocabulary first, then what min_p leaves or top_p may keep.
+Candidates truncate_all(std::span<const float> logits, const RowStats& stats,
+                        const SamplingParams& params, SamplerScratch& scratch) {
+  const std::span<float> weights = std::span(scratch.weights).first(logits.size());
+  const auto top_p = static_cast<double>(params.top_p);
+  exp_row(logits, stats.max, 1.0f / params.temperature, weights);
+  Kept kept;
+  double total = 0;
+  if (params.min_p > 0.0f) {
+    const float lowest = std::max(params.min_p, kSmallestWeight);
+    const std::size_t n = collect_at_least(weights, lowest, scratch.ids, scratch.values);
+    kept = {std::span(scratch.ids).first(n), std::span(scratch.values).first(n)};
+    if (top_p < 1.0) total = sum_blocks(kept.weights, scratch.block_sums);
+  } else if (top_p < 1.0) {
+    total = sum_blocks(weights, scratch.block_sums);
+    kept = gather_nucleus(weights, total, top_p * total, scratch);
+  } else {
+    return {{}, weights};
+  }
+  if (top_p < 1.0) kept = keep_top_p(kept, top_p * total, scratch);
+  return {kept.ids, kept.weights};
+}
+
 }  // namespace
 
 Candidates truncate(std::span<const float> logits, const RowStats& stats,
                     const SamplingParams& params, SamplerScratch& scratch) {
-  const bool has_top_k = params.top_k > 0 && static_cast<std::size_t>(params.top_k) < logits.size();
-  const bool has_top_p = params.top_p < 1.0f;
-  Kept kept;
-  double total = 0;
-  if (has_top_k) {
-    kept = keep_top_k(logits, stats, params, scratch);
-    total = sum_blocks(kept.weights, scratch.block_sums);
-  } else {
-    const std::span<float> weights = std::span(scratch.weights).first(logits.size());
-    exp_row(logits, stats.max, 1.0f / params.temperature, weights);
-    if (!has_top_p && params.min_p <= 0.0f) return {{}, weights};
-    float lowest = std::max(params.min_p, kSmallestWeight);
-    if (params.min_p <= 0.0f) {
-      // All tokens lighter than this together weigh less than half of what top_p leaves out, so
-      // none of them is in the nucleus. It spares the histogram most of the vocabulary.
-      total = sum_blocks(weights, scratch.block_sums);
-      const double left_out = (1.0 - static_cast<double>(params.top_p)) * total;
-      lowest =
-          std::max(lowest, static_cast<float>(0.5 * left_out / static_cast<double>(logits.size())));
-    }
-    const std::size_t n = collect_at_least(weights, lowest, scratch.ids, scratch.values);
-    kept = {std::span(scratch.ids).first(n), std::span(scratch.values).first(n)};
-    if (params.min_p > 0.0f) total = sum_blocks(kept.weights, scratch.block_sums);
+  if (params.top_k <= 0 || static_cast<std::size_t>(params.top_k) >= logits.size()) {
+    return truncate_all(logits, stats, params, scratch);
   }
-  if (has_top_p) {
+  Kept kept = keep_top_k(logits, stats, params, scratch);
+  if (params.top_p < 1.0f) {
+    const double total = sum_blocks(kept.weights, scratch.block_sums);
     kept = keep_top_p(kept, static_cast<double>(params.top_p) * total, scratch);
   }
   return {kept.ids, kept.weights};

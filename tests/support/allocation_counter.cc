@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/allocation_counter.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::uint64_t> count{0};
+
+void* counted_allocate(std::size_t size) {
+  count.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+namespace tvllm::testing {
+std::uint64_t num_allocations() {
+  return count.load(std::memory_order_relaxed);
+}
+}  // namespace tvllm::testing
+
+// The other forms of the standard library call these; a sanitizer's own forms do not, so the
+// nothrow one, whose memory the plain delete below frees, is here too.
+void* operator new(std::size_t size) {
+  return counted_allocate(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  count.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size == 0 ? 1 : size);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
