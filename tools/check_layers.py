@@ -36,8 +36,8 @@ ROOMS = {
     "executor": ["model", "sampling", "backend", "core", "tensor", "base", "trace"],
     "engine": ["scheduler", "kv_cache", "executor", "core", "base", "trace"],
     "server": ["engine/engine_client.h", "output", "chat_template", "tokenizer", "core", "base", "trace"],
-    # The composition library: assembles loader, backend, model, executor, engine and a front end.
-    "app": ["server", "output", "chat_template", "tokenizer", "constraint", "engine", "executor", "scheduler",
+    # The composition library: assembles loader, backend, model, executor and engine. Front ends use it.
+    "app": ["output", "chat_template", "tokenizer", "constraint", "engine", "executor", "scheduler",
             "kv_cache", "model", "sampling", "loader", "backend", "backend/cpu", "backend/cuda", "trace",
             "tensor", "core", "base"],
     "cli": EVERYTHING,  # the verbs and main.cc; no room includes it

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+import openai
+import pytest
+
+from server_process import BINARY, MODEL, ServerProcess
+
+
+def pytest_collection_modifyitems(items):
+    for needed, what in ((BINARY, "scripts/test builds it"), (MODEL, "scripts/setup fetches it")):
+        if not needed.exists():
+            for item in items:
+                item.add_marker(pytest.mark.skip(reason=f"{needed.name} is not there: {what}"))
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A server with default options, for every test that does not end it."""
+    process = ServerProcess()
+    yield process
+    assert process.is_running(), "the server died:\n" + "\n".join(process.stderr_lines[-20:])
+    process.stop()
+
+
+@pytest.fixture
+def start_server():
+    """start_server("--option", value, ...): servers of the test's own, stopped after it."""
+    started = []
+
+    def start(*options, **arguments):
+        started.append(ServerProcess(*options, **arguments))
+        return started[-1]
+
+    yield start
+    try:
+        for process in started:
+            process.stop()
+    finally:
+        for process in started:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def http(server):
+    return server.http
+
+
+@pytest.fixture(scope="session")
+def client(server):
+    return openai_client(server)
+
+
+@pytest.fixture(scope="session")
+def model(http):
+    return http.get("/v1/models").json["data"][0]["id"]
+
+
+def openai_client(server, api_key="none"):
+    return openai.OpenAI(base_url=f"{server.url}/v1", api_key=api_key, max_retries=0, timeout=300)

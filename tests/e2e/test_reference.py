@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log-probabilities over HTTP against an fp32 forward pass (tests/data/reference). The bounds are the
+project's accuracy figures, not what happens to be reached."""
+import json
+from dataclasses import dataclass, field
+
+import pytest
+
+from server_process import ROOT
+
+REFERENCE = json.loads((ROOT / "tests/data/reference/smollm2.json").read_text(encoding="utf-8"))
+
+CLEAR_GAP = 0.1  # nats: closer choices say nothing about who is right
+GREEDY_TIE = 0.5  # a greedy continuation may leave the reference's at a gap below this
+
+
+@dataclass
+class Deviation:
+    """Sums over all positions of all texts."""
+    differences: list = field(default_factory=list)  # ours - reference, of the actual next token
+    clear: int = 0
+    agreeing: int = 0
+    strayed: list = field(default_factory=list)  # texts whose greedy continuation left at a clear choice
+
+    @property
+    def mean(self):
+        return sum(map(abs, self.differences)) / len(self.differences)
+
+    @property
+    def largest(self):
+        return max(map(abs, self.differences))
+
+    @property
+    def mean_nll(self):
+        return -sum(self.differences) / len(self.differences)
+
+    @property
+    def top1(self):
+        return self.agreeing / self.clear
+
+    def __str__(self):
+        return (f"{len(self.differences)} positions: mean |d| {self.mean:.5f}, max |d| {self.largest:.4f}, "
+                f"mean NLL {self.mean_nll:+.5f}, top-1 {self.top1:.4f} of {self.clear}, strayed {self.strayed}")
+
+
+def id_of(token):
+    return int(token.removeprefix("token_id:"))
+
+
+def complete(http, model, prompt, **fields):
+    answer = http.post("/v1/completions", {"model": model, "prompt": prompt, "temperature": 0,
+                                           "return_tokens_as_token_ids": True, **fields})
+    assert answer.status == 200, answer.body[:500]
+    return answer.json["choices"][0]["logprobs"]
+
+
+def compare_prompt(http, model, text, deviation):
+    ids = text["ids"]
+    logprobs = complete(http, model, ids, max_tokens=1, echo=True, logprobs=2)
+    assert [id_of(token) for token in logprobs["tokens"][:len(ids)]] == ids
+    for position in range(1, len(ids)):
+        deviation.differences.append(logprobs["token_logprobs"][position] - text["next_logprob"][position - 1])
+        if text["gap"][position - 1] > CLEAR_GAP:
+            top = logprobs["top_logprobs"][position]
+            deviation.clear += 1
+            deviation.agreeing += id_of(max(top, key=top.get)) == text["best"][position - 1]
+
+
+def compare_greedy(http, model, name, text, deviation):
+    logprobs = complete(http, model, text["ids"], max_tokens=len(text["greedy"]), ignore_eos=True, logprobs=0)
+    ours = [id_of(token) for token in logprobs["tokens"]]
+    assert len(ours) == len(text["greedy"])
+    for mine, reference, margin in zip(ours, text["greedy"], text["greedy_margin"]):
+        if mine != reference:
+            if margin >= GREEDY_TIE:
+                deviation.strayed.append(name)
+            break
+
+
+def measure(server):
+    http = server.http
+    model = http.get("/v1/models").json["data"][0]["id"]
+    deviation = Deviation()
+    for name, text in REFERENCE.items():
+        compare_prompt(http, model, text, deviation)
+        compare_greedy(http, model, name, text, deviation)
+    return deviation
+
+
+@pytest.fixture
+def deviation_of(start_server):
+    def measure_with(instruction_set):
+        deviation = measure(start_server("--cpu-isa", instruction_set))
+        print(f"--cpu-isa {instruction_set}: {deviation}")
+        return deviation
+
+    return measure_with
+
+
+def test_plain_fp32_is_the_reference_but_for_rounding(deviation_of):
+    deviation = deviation_of("reference")
+    assert deviation.mean <= 0.0005
+    assert deviation.largest <= 0.01
+    assert deviation.top1 == 1.0
+    assert deviation.strayed == []
+
+
+def test_the_quantized_algorithm_is_closer_than_llama_cpp(deviation_of):
+    deviation = deviation_of("scalar")
+    assert deviation.mean < 0.065
+    assert deviation.top1 > 0.985
+    assert abs(deviation.mean_nll) <= 0.0034
+    assert deviation.strayed == []
