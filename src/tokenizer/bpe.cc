@@ -18,9 +18,9 @@ constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
 Error missing_token(std::size_t rank, const std::pair<std::string, std::string>& merge,
                     std::string_view missing) {
-  return invalid_argument(str_cat("tokenizer: merge ", rank, " ('", quoted(merge.first), "' '",
-                                  quoted(merge.second), "'): '", quoted(missing),
-                                  "' is not a token of the vocabulary"));
+  return invalid_argument(str_cat("tokenizer: merge ", rank, " (", quoted(merge.first), " ",
+                                  quoted(merge.second), "): ", quoted(missing),
+                                  " is not a token of the vocabulary"));
 }
 
 }  // namespace

@@ -18,17 +18,16 @@ Status check_token_id(const std::optional<TokenId>& id, std::string_view role,
                                   ", but the vocabulary has ", vocabulary.size(), " tokens"));
 }
 
-Status check_added(bool is_added, const std::optional<TokenId>& id, std::string_view role) {
+Status check_added(bool is_added, const std::optional<TokenId>& id, std::string_view what) {
   if (!is_added || id) return {};
-  return invalid_argument(
-      str_cat("tokenizer: a ", role, " token is to be added, but none is named"));
+  return invalid_argument(str_cat("tokenizer: ", what, " token is to be added, but none is named"));
 }
 
 Result<PreTokenizer> resolve_pre_tokenizer(std::string_view name) {
   if (std::optional<PreTokenizer> known = find_pre_tokenizer(name)) return *known;
   return make_error(ErrorCode::kUnsupported,
-                    str_cat("tokenizer: the pre-tokenizer '", quoted(name),
-                            "' is not known; known are ", known_pre_tokenizers()));
+                    str_cat("tokenizer: the pre-tokenizer ", quoted(name),
+                            " is not known; known are ", known_pre_tokenizers()));
 }
 
 }  // namespace
@@ -41,8 +40,8 @@ struct Tokenizer::Encoding {
 Result<std::unique_ptr<Tokenizer>> Tokenizer::create(TokenizerData data) {
   if (data.model != "gpt2") {
     return make_error(ErrorCode::kUnsupported,
-                      str_cat("tokenizer: the model '", quoted(data.model),
-                              "' is not supported; known is gpt2 (byte-level BPE)"));
+                      str_cat("tokenizer: the model ", quoted(data.model),
+                              " is not supported; known is gpt2 (byte-level BPE)"));
   }
   TVLLM_TRY(const PreTokenizer pre_tokenizer, resolve_pre_tokenizer(data.pre_tokenizer));
   TVLLM_TRY(Vocabulary vocabulary,
@@ -51,8 +50,8 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::create(TokenizerData data) {
   TVLLM_RETURN_IF_ERROR(check_token_id(data.eos_token_id, "EOS", vocabulary));
   TVLLM_RETURN_IF_ERROR(check_token_id(data.unknown_token_id, "unknown", vocabulary));
   TVLLM_RETURN_IF_ERROR(check_token_id(data.padding_token_id, "padding", vocabulary));
-  TVLLM_RETURN_IF_ERROR(check_added(data.add_bos_token, data.bos_token_id, "BOS"));
-  TVLLM_RETURN_IF_ERROR(check_added(data.add_eos_token, data.eos_token_id, "EOS"));
+  TVLLM_RETURN_IF_ERROR(check_added(data.add_bos_token, data.bos_token_id, "a BOS"));
+  TVLLM_RETURN_IF_ERROR(check_added(data.add_eos_token, data.eos_token_id, "an EOS"));
   TVLLM_TRY(Bpe bpe, Bpe::create(vocabulary, data.merges, pre_tokenizer.ignore_merges));
   return std::unique_ptr<Tokenizer>(
       new Tokenizer(std::move(vocabulary), std::move(bpe), pre_tokenizer.pattern, data));
@@ -98,8 +97,12 @@ void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
     }
   };
 
+  std::vector<ByteRange> literal_ranges(options.literal_ranges.begin(),
+                                        options.literal_ranges.end());
+  std::sort(literal_ranges.begin(), literal_ranges.end(),
+            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
   std::size_t pos = 0;
-  for (const ByteRange& range : options.literal_ranges) {
+  for (const ByteRange& range : literal_ranges) {
     if (range.begin >= range.end) continue;
     encode_stretch(pos, std::min(range.begin, text.size()));
     pos = std::max(pos, std::min(range.end, text.size()));

@@ -30,8 +30,9 @@ struct EncodeOptions {
   bool add_special_tokens = true;
   // The text of a control token ("<|im_end|>") is that token. Else all text is plain.
   bool parse_special = true;
-  // What a user wrote: text that touches one of these ranges is no control token. Sorted, disjoint.
-  std::span<const ByteRange> literal_ranges;
+  // What a user wrote: text that has a byte in one of these ranges is no control token. In any
+  // order.
+  std::span<const ByteRange> literal_ranges = {};
 };
 
 // Text to tokens and back, as HF `tokenizers` does it with the same vocabulary: byte-level BPE.
