@@ -3,6 +3,7 @@
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -31,6 +32,11 @@ def repository_files(root):
 
 def read_lines(root, name):
     return (root / name).read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def is_generated(root, name):
+    """A file that a script of ours wrote and says so among its first ten lines."""
+    return any(re.search(r"(Generated|Written) by tools/", line) for line in read_lines(root, name)[:10])
 
 
 def is_script(root, name):
