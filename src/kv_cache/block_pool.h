@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "kv_cache/free_block_queue.h"
+
+namespace tvllm::kv_cache {
+
+// All KV cache blocks and who holds them: pure bookkeeping, no memory. The only class that changes
+// a reference count.
+//
+//   used     referenced by at least one block table
+//   cached   unreferenced, content still indexed: in the free block queue, may be shared again or
+//            evicted (from the prefix index on; until then no block is cached)
+//   free     unreferenced, content worthless: in the free block queue
+//
+// Owned by KvCacheManager. Engine thread only. Allocates at construction and never again.
+//
+// Invariants: (1) used + cached + free = num_blocks; the null block 0 stands outside the count;
+// (2) a block is in the queue exactly when its reference count is 0.
+class BlockPool {
+ public:
+  // REQUIRES: num_blocks >= 1, the null block apart
+  explicit BlockPool(std::int32_t num_blocks);
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  std::int32_t num_blocks() const { return static_cast<std::int32_t>(records_.size()) - 1; }
+  // What allocate() can give: free and cached blocks.
+  std::int32_t num_free_blocks() const { return queue_.size(); }
+  std::int32_t num_used_blocks() const { return num_blocks() - queue_.size(); }
+  std::int32_t ref_count(BlockId id) const { return record(id).ref_count; }
+
+  // Appends `count` blocks with one reference each to `table`, the longest unused ones first.
+  // False, and nothing changed, when there are fewer.
+  bool allocate(std::int32_t count, std::vector<BlockId>& table);
+
+  // One more table holds a block that is used or cached.
+  void touch(BlockId id);
+
+  // Drops one reference of each block of a table, the last block first: of a table's blocks its
+  // tail is taken again before its head, which more other prompts may share.
+  // REQUIRES: every block is referenced
+  void free(std::span<const BlockId> table);
+
+  // Aborts with a message if an invariant is broken. Walks all blocks: for tests and idle times.
+  void check_invariants() const;
+
+ private:
+  BlockRecord& record(BlockId id);
+  const BlockRecord& record(BlockId id) const;
+
+  std::vector<BlockRecord> records_;  // never resized: queue_ points into it
+  FreeBlockQueue queue_;
+};
+
+}  // namespace tvllm::kv_cache

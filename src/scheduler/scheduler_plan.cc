@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// How Scheduler makes a plan. Until write_plan() a plan is only a number on each sequence
+// (num_planned_tokens), so that taking a share back from a victim that was already planned is
+// giving its tokens back to the budget.
+#include <algorithm>
+
+#include "base/check.h"
+#include "scheduler/scheduler.h"
+
+namespace tvllm::scheduler {
+
+void Scheduler::plan(StepPlan& plan, std::int32_t prefill_allowance) {
+  thread_.check();
+  begin_plan(plan, prefill_allowance);
+  plan_running();
+  if (!budget_.is_short_of_blocks) plan_waiting(plan);
+  write_plan(plan);
+}
+
+void Scheduler::begin_plan(StepPlan& plan, std::int32_t prefill_allowance) {
+  budget_ = {.num_tokens = options_.max_num_batched_tokens,
+             .num_prefill_tokens = std::max(prefill_allowance, 0)};
+  const std::size_t num_seqs = static_cast<std::size_t>(options_.max_num_seqs);
+  plan.tables.resize(static_cast<std::size_t>(options_.num_kv_groups));
+  plan.sequences.reserve(num_seqs);
+  plan.started.reserve(num_seqs);
+  plan.released_slots.reserve(num_seqs);
+  plan.token_ids.reserve(static_cast<std::size_t>(options_.max_num_batched_tokens));
+  for (BlockTables& tables : plan.tables) {
+    tables.blocks.reserve(static_cast<std::size_t>(options_.num_blocks));
+    tables.offsets.reserve(num_seqs + 1);
+  }
+  plan.clear();
+}
+
+// Preempted sequences stay in running_ until the end of the loop, so that nobody is skipped when a
+// victim stood before the sequence that needs its blocks.
+void Scheduler::plan_running() {
+  for (Sequence* seq : running_) {
+    if (budget_.num_tokens == 0) break;
+    if (seq->status != SequenceStatus::kRunning) continue;
+    const std::int32_t num_tokens = num_tokens_to_plan(*seq);
+    if (num_tokens > 0 && make_room(*seq, num_tokens)) plan_tokens(*seq, num_tokens);
+  }
+  std::erase_if(running_,
+                [](const Sequence* seq) { return seq->status != SequenceStatus::kRunning; });
+}
+
+// In strict order: the first that cannot be admitted holds back all behind it, since letting small
+// requests pass would starve a large one. Needs no preemption, so nothing here is rolled back.
+void Scheduler::plan_waiting(StepPlan& plan) {
+  if (waiting_.empty()) return;
+  std::int64_t num_reserved = num_reserved_blocks();
+  while (budget_.num_tokens > 0 && !waiting_.empty() && state_slots_.has_free()) {
+    Sequence& seq = waiting_.front();
+    const std::int32_t num_tokens = num_tokens_to_plan(seq);
+    if (num_tokens == 0 || !can_admit(seq, num_reserved)) break;
+    admit(seq, plan);
+    const bool has_room = kv_cache_.allocate_slots(seq.id, num_tokens);
+    TVLLM_CHECK(has_room, "sequence ", seq.id, " was admitted without room");
+    plan_tokens(seq, num_tokens);
+    num_reserved += kv_cache_.num_missing_blocks(seq.id, seq.num_known_tokens());
+  }
+}
+
+// From here on the plan counts as computed, so that the next one can be made before it is.
+void Scheduler::write_plan(StepPlan& plan) {
+  plan.step_id = ++num_plans_;
+  state_slots_.move_released_to(plan.released_slots);
+  for (Sequence* seq : running_) {
+    if (seq->num_planned_tokens == 0) continue;
+    write_sequence(*seq, plan);
+    seq->num_computed_tokens += seq->num_planned_tokens;
+    seq->num_planned_tokens = 0;
+    ++seq->num_steps_in_flight;
+    if (plan.sequences.back().samples_token) ++seq->num_pending_tokens;
+  }
+}
+
+void Scheduler::write_sequence(Sequence& seq, StepPlan& plan) const {
+  const std::int32_t end = seq.num_computed_tokens + seq.num_planned_tokens;
+  plan.sequences.push_back({.seq_id = seq.id,
+                            .state_slot = *seq.state_slot,
+                            .num_computed_tokens = seq.num_computed_tokens,
+                            .num_new_tokens = seq.num_planned_tokens,
+                            .samples_token = end == seq.num_known_tokens() + seq.num_pending_tokens,
+                            .output_idx = seq.num_output_tokens() + seq.num_pending_tokens});
+  for (std::int32_t position = seq.num_computed_tokens; position < end; ++position) {
+    plan.token_ids.push_back(seq.token_at(position));
+  }
+  for (std::size_t group = 0; group < plan.tables.size(); ++group) {
+    BlockTables& tables = plan.tables[group];
+    const auto table = kv_cache_.block_table(seq.id, static_cast<std::int32_t>(group));
+    tables.blocks.insert(tables.blocks.end(), table.begin(), table.end());
+    tables.offsets.push_back(static_cast<std::int32_t>(tables.blocks.size()));
+  }
+}
+
+std::int32_t Scheduler::num_tokens_to_plan(const Sequence& seq) const {
+  // A victim comes back when its last step is collected: only then its blocks and slot are free.
+  if (seq.status == SequenceStatus::kPreempted && seq.num_steps_in_flight > 0) return 0;
+  const std::int32_t num_tokens = seq.num_tokens_to_compute();
+  if (seq.is_decoding()) return std::min(num_tokens, budget_.num_tokens);
+  if (budget_.num_prefill_tokens <= 0) return 0;
+  if (!options_.enable_chunked_prefill) return num_tokens <= budget_.num_tokens ? num_tokens : 0;
+  return std::min({num_tokens, budget_.num_tokens, budget_.num_prefill_tokens});
+}
+
+void Scheduler::plan_tokens(Sequence& seq, std::int32_t num_tokens) {
+  seq.num_planned_tokens = num_tokens;
+  budget_.num_tokens -= num_tokens;
+  if (!seq.is_decoding()) budget_.num_prefill_tokens -= num_tokens;
+}
+
+void Scheduler::unplan_tokens(Sequence& seq) {
+  budget_.num_tokens += seq.num_planned_tokens;
+  if (!seq.is_decoding()) budget_.num_prefill_tokens += seq.num_planned_tokens;
+  seq.num_planned_tokens = 0;
+}
+
+// Blocks for the sequence's next tokens, by preemption if there is no other way. False when it must
+// sit this step out: it was preempted itself, or it waits for blocks that are about to come back.
+bool Scheduler::make_room(Sequence& seq, std::int32_t num_tokens) {
+  const std::int64_t end = seq.num_computed_tokens + num_tokens;
+  const std::int32_t num_missing = kv_cache_.num_missing_blocks(seq.id, end);
+  while (!may_take(num_missing)) {
+    const std::int32_t num_coming = kv_cache_.num_free_blocks() + num_blocks_to_come();
+    budget_.is_short_of_blocks = true;
+    if (num_missing + budget_.num_claimed_blocks <= num_coming) {
+      budget_.num_claimed_blocks += num_missing;
+      return false;
+    }
+    Sequence& victim = choose_victim();
+    preempt(victim);
+    if (&victim == &seq) return false;
+  }
+  const bool has_room = kv_cache_.allocate_slots(seq.id, end);
+  TVLLM_CHECK(has_room, "sequence ", seq.id, " was promised blocks that are not there");
+  return true;
+}
+
+// Not what sequences before this one wait for.
+bool Scheduler::may_take(std::int32_t num_blocks) const {
+  const std::int32_t num_free = kv_cache_.num_free_blocks();
+  if (num_blocks > num_free) return false;
+  if (num_blocks == 0 || budget_.num_claimed_blocks == 0) return true;
+  return num_blocks + budget_.num_claimed_blocks <= num_free + num_blocks_to_come();
+}
+
+// Held by sequences that have left the schedule and are still named by submitted steps.
+std::int32_t Scheduler::num_blocks_to_come() const {
+  std::int32_t num_blocks = 0;
+  for (const Sequence* owner : state_slots_.owners()) {
+    if (owner != nullptr && owner->status != SequenceStatus::kRunning) {
+      num_blocks += kv_cache_.num_blocks_freed_by_release(owner->id);
+    }
+  }
+  return num_blocks;
+}
+
+// The running sequence that comes last. Called only while one that needs blocks is running.
+Sequence& Scheduler::choose_victim() const {
+  Sequence* victim = nullptr;
+  for (Sequence* seq : running_) {
+    if (seq->status != SequenceStatus::kRunning) continue;
+    if (victim == nullptr || order_(victim, seq)) victim = seq;
+  }
+  TVLLM_CHECK(victim != nullptr, "nobody is running");
+  return *victim;
+}
+
+void Scheduler::preempt(Sequence& victim) {
+  unplan_tokens(victim);
+  victim.status = SequenceStatus::kPreempted;
+  victim.num_computed_tokens = 0;
+  waiting_.push(victim);
+  ++totals_.num_preemptions;
+  leave_if_unreferenced(victim);
+}
+
+// All that the sequence knows must fit, beside what running ones still need for what they know, and
+// a share stays free for their growth: else it would be preempted again before it got anywhere. A
+// sequence that has the engine for itself needs no such share.
+bool Scheduler::can_admit(const Sequence& seq, std::int64_t num_reserved_blocks) const {
+  const bool is_alone = state_slots_.num_taken() == 0;
+  const std::int64_t num_kept_free = is_alone ? 0 : num_reserved_blocks + num_watermark_blocks_;
+  const std::int64_t num_needed = kv_cache_.num_blocks_for_tokens(seq.num_known_tokens());
+  return num_needed + num_kept_free <= kv_cache_.num_free_blocks();
+}
+
+std::int64_t Scheduler::num_reserved_blocks() const {
+  std::int64_t num_blocks = 0;
+  for (const Sequence* seq : running_) {
+    const std::int32_t end = seq->num_computed_tokens + seq->num_tokens_to_compute();
+    num_blocks += kv_cache_.num_missing_blocks(seq->id, end);
+  }
+  return num_blocks;
+}
+
+void Scheduler::admit(Sequence& seq, StepPlan& plan) {
+  const std::int32_t max_num_tokens = seq.num_prompt_tokens() + seq.max_output_tokens;
+  waiting_.remove(seq);
+  running_.push_back(&seq);
+  seq.status = SequenceStatus::kRunning;
+  seq.output_token_ids.reserve(static_cast<std::size_t>(seq.max_output_tokens));
+  state_slots_.take(seq);
+  kv_cache_.add_sequence(seq.id, max_num_tokens);
+
+  SequenceStart& start = plan.started.emplace_back();
+  start.seq_id = seq.id;
+  start.state_slot = *seq.state_slot;
+  start.request = seq.request;
+  start.known_token_ids.reserve(static_cast<std::size_t>(seq.num_known_tokens()));
+  start.known_token_ids.insert(start.known_token_ids.end(), seq.request->prompt_token_ids.begin(),
+                               seq.request->prompt_token_ids.end());
+  start.known_token_ids.insert(start.known_token_ids.end(), seq.output_token_ids.begin(),
+                               seq.output_token_ids.end());
+}
+
+}  // namespace tvllm::scheduler

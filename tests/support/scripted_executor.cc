@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/scripted_executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/strings.h"
+
+namespace tvllm::testing {
+
+namespace {
+
+// SplitMix64: a different number for every input.
+std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+std::int32_t prompt_len(const Request& request) {
+  return static_cast<std::int32_t>(request.prompt_token_ids.size());
+}
+
+}  // namespace
+
+ScriptedExecutor::ScriptedExecutor(const ScriptedExecutorOptions& options)
+    : options_(options),
+      slots_(static_cast<std::size_t>(options.max_num_seqs)),
+      cache_(static_cast<std::size_t>(options.num_kv_groups)),
+      last_seen_(static_cast<std::size_t>(options.num_blocks) + 1, 0) {
+  for (std::vector<Written>& group : cache_) {
+    group.resize(last_seen_.size() * static_cast<std::size_t>(options.block_size));
+  }
+}
+
+template <typename... Args>
+void ScriptedExecutor::expect(bool condition, const Args&... message) {
+  if (!condition && violation_.empty()) {
+    violation_ = str_cat("step ", num_submitted_, ": ", message...);
+  }
+}
+
+void ScriptedExecutor::script(std::uint64_t seed, std::vector<TokenId> output_token_ids) {
+  scripts_[seed] = std::move(output_token_ids);
+}
+
+TokenId ScriptedExecutor::token_at(const Request& request, std::int32_t position) const {
+  if (position < prompt_len(request)) {
+    return request.prompt_token_ids[static_cast<std::size_t>(position)];
+  }
+  const std::size_t output_idx = static_cast<std::size_t>(position - prompt_len(request));
+  if (const auto it = scripts_.find(request.sampling.seed);
+      it != scripts_.end() && output_idx < it->second.size()) {
+    return it->second[output_idx];
+  }
+  const std::uint64_t key =
+      mix(request.sampling.seed) + request.sampling.choice_index * std::uint64_t{1000003};
+  return static_cast<TokenId>(mix(key + static_cast<std::uint64_t>(position)) %
+                              static_cast<std::uint64_t>(options_.vocab_size));
+}
+
+void ScriptedExecutor::submit(const StepPlan& plan) {
+  ++num_submitted_;
+  expect(static_cast<int>(in_flight_.size()) < options_.max_steps_in_flight,
+         "more steps in flight than ", options_.max_steps_in_flight);
+  apply_releases_and_starts(plan);
+  check_limits(plan);
+  Step& step = in_flight_.emplace_back();
+  step.plan = &plan;
+  step.result.step_id = plan.step_id;
+  if (!violation_.empty()) return;
+  const TokenId* token_ids = plan.token_ids.data();
+  for (const PlannedSequence& planned : plan.sequences) {
+    check_sequence(planned, token_ids);
+    token_ids += planned.num_new_tokens;
+  }
+  check_blocks_are_distinct(plan);
+  if (!violation_.empty()) return;
+  write_slots(plan);
+  read_slots(plan);
+  for (const PlannedSequence& planned : plan.sequences) {
+    if (planned.samples_token) step.sampling_slots.push_back(planned.state_slot);
+    step.result.sequences.push_back(answer(planned, slot(planned.state_slot)));
+  }
+}
+
+const StepResult& ScriptedExecutor::collect() {
+  TVLLM_CHECK(!in_flight_.empty(), "nothing was submitted");
+  Step step = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  expect(step.plan->step_id == step.result.step_id &&
+             step.plan->sequences.size() == step.result.sequences.size(),
+         "the plan of step ", step.result.step_id, " changed while it was in flight");
+  for (const StateSlot id : step.sampling_slots) {
+    ++slot(id).num_collected;
+  }
+  collected_ = std::move(step.result);
+  return collected_;
+}
+
+void ScriptedExecutor::apply_releases_and_starts(const StepPlan& plan) {
+  for (const StateSlot id : plan.released_slots) {
+    expect(slot(id).request != nullptr, "state slot ", id, " is released, but free");
+    slot(id) = {};
+  }
+  for (const SequenceStart& start : plan.started) {
+    SlotState& state = slot(start.state_slot);
+    expect(state.request == nullptr, "state slot ", start.state_slot, " is taken twice");
+    const std::int32_t num_known = static_cast<std::int32_t>(start.known_token_ids.size());
+    expect(num_known >= prompt_len(*start.request), "sequence ", start.seq_id,
+           " starts without all of its prompt");
+    for (std::int32_t p = 0; p < num_known; ++p) {
+      expect(start.known_token_ids[static_cast<std::size_t>(p)] == token_at(*start.request, p),
+             "sequence ", start.seq_id, " starts with a wrong token at position ", p);
+    }
+    state = {.seq_id = start.seq_id,
+             .request = start.request,
+             .num_computed = 0,
+             .num_known = num_known,
+             .num_collected = num_known};
+  }
+}
+
+void ScriptedExecutor::check_limits(const StepPlan& plan) {
+  std::int32_t num_tokens = 0;
+  for (const PlannedSequence& planned : plan.sequences) {
+    num_tokens += planned.num_new_tokens;
+  }
+  expect(num_tokens == plan.num_tokens(), "shares add up to ", num_tokens, " of ",
+         plan.num_tokens(), " tokens");
+  expect(num_tokens <= options_.max_num_batched_tokens, num_tokens, " tokens in one step");
+  expect(static_cast<std::int32_t>(plan.sequences.size()) <= options_.max_num_seqs,
+         plan.sequences.size(), " sequences in one step");
+  expect(static_cast<std::int32_t>(plan.tables.size()) == options_.num_kv_groups,
+         plan.tables.size(), " groups of block tables");
+  for (const BlockTables& tables : plan.tables) {
+    expect(tables.offsets.size() == plan.sequences.size() + 1, "a group has ",
+           tables.offsets.size(), " table offsets");
+  }
+}
+
+void ScriptedExecutor::check_blocks_are_distinct(const StepPlan& plan) {
+  for (const BlockTables& tables : plan.tables) {
+    for (const BlockId id : tables.blocks) {
+      const bool exists = id.value() >= 1 && id.value() <= options_.num_blocks;
+      expect(exists, "no block ", id);
+      if (!exists) return;
+      std::uint64_t& last_seen = last_seen_[static_cast<std::size_t>(id.value())];
+      expect(last_seen != num_submitted_, "block ", id, " stands twice in the tables");
+      last_seen = num_submitted_;
+    }
+  }
+}
+
+void ScriptedExecutor::check_sequence(const PlannedSequence& planned, const TokenId* token_ids) {
+  const SlotState& state = slot(planned.state_slot);
+  expect(state.request != nullptr && state.seq_id == planned.seq_id, "state slot ",
+         planned.state_slot, " is not that of sequence ", planned.seq_id);
+  if (!violation_.empty()) return;
+  const std::int32_t begin = planned.num_computed_tokens;
+  const std::int32_t end = begin + planned.num_new_tokens;
+  expect(begin == state.num_computed && end > begin && end <= state.num_known, "sequence ",
+         planned.seq_id, " computes [", begin, ", ", end, "), ", state.num_computed, " of ",
+         state.num_known, " are computed");
+  expect(planned.samples_token == (end == state.num_known), "sequence ", planned.seq_id,
+         " samples at the wrong place");
+  expect(planned.output_idx == state.num_known - prompt_len(*state.request), "sequence ",
+         planned.seq_id, " has a wrong output_idx ", planned.output_idx);
+  for (std::int32_t p = begin; p < end; ++p) {
+    const TokenId expected = p < state.num_collected ? token_at(*state.request, p) : kNoToken;
+    expect(token_ids[p - begin] == expected, "sequence ", planned.seq_id, " has token ",
+           token_ids[p - begin], " at position ", p, " instead of ", expected);
+  }
+}
+
+ScriptedExecutor::Written& ScriptedExecutor::written(std::size_t group,
+                                                     std::span<const BlockId> table,
+                                                     std::int32_t position) {
+  const BlockId block = table[static_cast<std::size_t>(position / options_.block_size)];
+  const std::int32_t kv_slot = block.value() * options_.block_size + position % options_.block_size;
+  return cache_[group][static_cast<std::size_t>(kv_slot)];
+}
+
+void ScriptedExecutor::write_slots(const StepPlan& plan) {
+  for (std::size_t group = 0; group < plan.tables.size(); ++group) {
+    for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
+      const PlannedSequence& planned = plan.sequences[i];
+      const auto table = plan.tables[group].of(i);
+      const std::int32_t end = planned.num_computed_tokens + planned.num_new_tokens;
+      const std::int32_t room = static_cast<std::int32_t>(table.size()) * options_.block_size;
+      expect(end <= room, "sequence ", planned.seq_id, " has blocks for ", room, " positions of ",
+             end);
+      for (std::int32_t p = planned.num_computed_tokens; p < std::min(end, room); ++p) {
+        written(group, table, p) = {planned.seq_id, p};
+      }
+    }
+  }
+}
+
+void ScriptedExecutor::read_slots(const StepPlan& plan) {
+  if (!violation_.empty()) return;
+  for (std::size_t group = 0; group < plan.tables.size(); ++group) {
+    for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
+      const PlannedSequence& planned = plan.sequences[i];
+      const auto table = plan.tables[group].of(i);
+      for (std::int32_t p = 0; p < planned.num_computed_tokens + planned.num_new_tokens; ++p) {
+        const Written& found = written(group, table, p);
+        expect(found.seq_id == planned.seq_id && found.position == p, "sequence ", planned.seq_id,
+               " reads at position ", p, " what sequence ", found.seq_id, " wrote at ",
+               found.position);
+      }
+    }
+  }
+}
+
+SequenceResult ScriptedExecutor::answer(const PlannedSequence& planned, SlotState& state) {
+  const Request& request = *state.request;
+  const std::int32_t end = planned.num_computed_tokens + planned.num_new_tokens;
+  SequenceResult result;
+  result.seq_id = planned.seq_id;
+  if (request.sampling.num_prompt_logprobs) {
+    for (std::int32_t p = planned.num_computed_tokens + 1; p <= end && p < prompt_len(request);
+         ++p) {
+      result.prompt_logprobs.push_back(
+          {.token = {.token_id = token_at(request, p), .logprob = -1.0f, .rank = p}, .top = {}});
+    }
+  }
+  state.num_computed = end;
+  if (!planned.samples_token) return result;
+  ++state.num_known;
+  const auto failure = failures_.find(request.sampling.seed);
+  if (failure != failures_.end() && failure->second == planned.output_idx) {
+    result.error = SequenceError::kInvalidLogits;
+    return result;
+  }
+  result.token_id = token_at(request, end);
+  if (request.sampling.num_logprobs) {
+    result.has_logprobs = true;
+    result.logprobs.token = {.token_id = result.token_id, .logprob = -0.5f, .rank = 1};
+  }
+  return result;
+}
+
+}  // namespace tvllm::testing

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/request.h"
+#include "executor/model_executor.h"
+
+namespace tvllm::testing {
+
+struct ScriptedExecutorOptions {
+  int max_steps_in_flight = 1;
+  std::int32_t max_num_seqs = 8;
+  std::int32_t max_num_batched_tokens = 64;
+  std::int32_t num_kv_groups = 1;
+  std::int32_t block_size = 4;
+  std::int32_t num_blocks = 64;
+  std::int32_t vocab_size = 50;
+};
+
+// A model executor without a model: the token at a position is a function of the request's seed and
+// the position alone, so a sequence must get the same tokens however it is batched, chunked or
+// preempted. Meanwhile it distrusts the plan. It keeps for every KV slot who wrote it and for which
+// position, as a real cache would keep K and V, and finds any plan that
+//   - gives a token that is not the known one, or skips or repeats a position,
+//   - lets a sequence read a slot that it did not write (wrong table, block given away too early),
+//   - lists a block twice, passes a budget, or uses a state slot that is not the sequence's.
+class ScriptedExecutor final : public executor::ModelExecutor {
+ public:
+  explicit ScriptedExecutor(const ScriptedExecutorOptions& options);
+
+  int max_steps_in_flight() const override { return options_.max_steps_in_flight; }
+  void submit(const StepPlan& plan) override;
+  const StepResult& collect() override;
+
+  // Output tokens of requests with this seed, from the first on; after them the function again.
+  void script(std::uint64_t seed, std::vector<TokenId> output_token_ids);
+  // The row that samples this output of requests with this seed has no valid logits.
+  void fail_at(std::uint64_t seed, std::int32_t output_idx) { failures_[seed] = output_idx; }
+
+  // What stands at `position` of the request's sequence, prompt or output.
+  TokenId token_at(const Request& request, std::int32_t position) const;
+
+  // The first thing that was wrong with a plan; empty if nothing was.
+  const std::string& violation() const { return violation_; }
+
+ private:
+  // What a real executor keeps in a state slot.
+  struct SlotState {
+    SeqId seq_id;
+    std::shared_ptr<const Request> request;  // null: the slot is free
+    std::int32_t num_computed = 0;
+    std::int32_t num_known = 0;      // with those sampled by steps in flight
+    std::int32_t num_collected = 0;  // known to the scheduler as well
+  };
+  // What stands in a KV slot.
+  struct Written {
+    SeqId seq_id;
+    std::int32_t position = -1;
+  };
+  struct Step {
+    StepResult result;
+    std::vector<StateSlot> sampling_slots;
+    const StepPlan* plan = nullptr;
+  };
+
+  void apply_releases_and_starts(const StepPlan& plan);
+  void check_limits(const StepPlan& plan);
+  void check_blocks_are_distinct(const StepPlan& plan);
+  void check_sequence(const PlannedSequence& planned, const TokenId* token_ids);
+  void write_slots(const StepPlan& plan);
+  void read_slots(const StepPlan& plan);
+  SequenceResult answer(const PlannedSequence& planned, SlotState& state);
+  SlotState& slot(StateSlot id) { return slots_[static_cast<std::size_t>(id.value())]; }
+  Written& written(std::size_t group, std::span<const BlockId> table, std::int32_t position);
+  template <typename... Args>
+  void expect(bool condition, const Args&... message);
+
+  const ScriptedExecutorOptions options_;
+  std::vector<SlotState> slots_;
+  std::vector<std::vector<Written>> cache_;  // [num_kv_groups][(num_blocks + 1) * block_size]
+  std::vector<std::uint64_t> last_seen_;     // [num_blocks + 1]: number of the step that listed it
+  std::uint64_t num_submitted_ = 0;
+  std::deque<Step> in_flight_;
+  StepResult collected_;
+  std::map<std::uint64_t, std::vector<TokenId>> scripts_;
+  std::map<std::uint64_t, std::int32_t> failures_;
+  std::string violation_;
+};
+
+}  // namespace tvllm::testing

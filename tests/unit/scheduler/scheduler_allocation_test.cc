@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "tests/support/allocation_counter.h"
+#include "tests/support/make_scheduler.h"
+
+namespace tvllm::scheduler {
+namespace {
+
+// Answers are written into a result that has room already, as an executor's does.
+void answer(const StepPlan& plan, StepResult& result) {
+  result.step_id = plan.step_id;
+  result.sequences.resize(plan.sequences.size());
+  for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
+    result.sequences[i].seq_id = plan.sequences[i].seq_id;
+    result.sequences[i].token_id = plan.sequences[i].samples_token ? 5 : kNoToken;
+  }
+}
+
+// Allocations of plan() and apply() over `num_steps` steps at the given depth.
+std::uint64_t count_allocations(Scheduler& scheduler, std::uint64_t depth,
+                                std::uint64_t num_steps) {
+  std::array<StepPlan, 2> plans;
+  StepResult result;
+  std::vector<TokenEvent> events;
+  std::uint64_t num_counted = 0;
+  for (std::uint64_t i = 0; i < num_steps + depth; ++i) {
+    const bool is_warm = i >= 4;  // admissions are over, both plans have been used
+    const std::uint64_t before_plan = testing::num_allocations();
+    scheduler.plan(plans[i % 2]);
+    if (is_warm) num_counted += testing::num_allocations() - before_plan;
+    if (i + 1 < depth) continue;
+    const StepPlan& oldest = plans[(i + 1 - depth) % 2];
+    answer(oldest, result);
+    events.clear();
+    const std::uint64_t before_apply = testing::num_allocations();
+    scheduler.apply(oldest, result, events);
+    if (is_warm) num_counted += testing::num_allocations() - before_apply;
+  }
+  return num_counted;
+}
+
+TEST(SchedulerAllocationTest, CounterCounts) {
+  const std::uint64_t before = testing::num_allocations();
+  const std::vector<int> some(100);
+  EXPECT_EQ(testing::num_allocations() - before, 1u) << some.size();
+}
+
+TEST(SchedulerAllocationTest, AStepThatAdmitsAndFinishesNothingAllocatesNothing) {
+  for (const std::uint64_t depth : {1u, 2u}) {
+    auto scheduler = testing::make_scheduler({.max_num_seqs = 16,
+                                              .max_num_batched_tokens = 128,
+                                              .max_model_len = 600,
+                                              .num_kv_groups = 2,
+                                              .num_blocks = 8000});
+    for (std::uint64_t i = 1; i <= 16; ++i) {
+      scheduler->add(SeqId(i), testing::make_request({.prompt_len = 5, .max_tokens = 500}));
+    }
+    EXPECT_EQ(count_allocations(*scheduler, depth, 400), 0u) << "depth " << depth;
+    EXPECT_EQ(scheduler->stats().num_running, 16);
+  }
+}
+
+}  // namespace
+}  // namespace tvllm::scheduler
