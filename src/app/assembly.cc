@@ -133,13 +133,13 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
   LoadedEngine loaded;
   TVLLM_TRY(const std::int32_t num_threads, settle_threads(config));
   TVLLM_TRY(const backend::KvDType kv_dtype, parse_kv_dtype(config.kv_cache_dtype));
-  TVLLM_TRY(const backend::cpu::CpuIsa isa, backend::cpu::parse_cpu_isa(config.cpu_isa));
+  TVLLM_TRY(const cpu::CpuIsa isa, cpu::parse_cpu_isa(config.cpu_isa));
   log_info(str_cat("loading ", config.model_path));
   TVLLM_TRY(loaded.bundle, load_bundle(config.model_path));
   const ModelConfig& model_config = loaded.bundle.config;
 
   loaded.pool = std::make_unique<ThreadPool>(num_threads);
-  TVLLM_TRY(loaded.backend, backend::cpu::make_cpu_backend({.isa = isa}, *loaded.pool));
+  TVLLM_TRY(loaded.backend, cpu::make_cpu_backend({.isa = isa}, *loaded.pool));
   TVLLM_TRY(std::unique_ptr<model::Model> model,
             model::make_model(
                 model_config, *loaded.bundle.weights, *loaded.backend,
