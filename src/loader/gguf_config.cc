@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "base/utf8.h"
+#include "loader/gguf_limits.h"
 #include "loader/gguf_tokenizer_data.h"
 
 namespace tvllm::loader {
@@ -27,6 +28,8 @@ constexpr std::array<Architecture, 4> kArchitectures = {{
     {"qwen3", RopeStyle::kHalves},
     {"gemma3", RopeStyle::kHalves},
 }};
+
+constexpr std::string_view kEmbedding = "token_embd.weight";
 
 // Far above any model there is, and small enough that a product of two of them, or of one with a
 // block length, stays inside int64, and heads * head_dim inside int32.
@@ -294,35 +297,32 @@ Status read_sliding_window(const ConfigReader& reader, ModelConfig& config) {
   return {};
 }
 
-Status read_vocabulary(const ConfigReader& reader, const TokenizerData& tokenizer,
-                       ModelConfig& config) {
+Status read_vocab_size(const ConfigReader& reader, ModelConfig& config) {
   const GgufFile& file = reader.file();
-  constexpr std::string_view kEmbedding = "token_embd.weight";
   const TensorInfo* embedding = file.find_tensor(kEmbedding);
   if (embedding == nullptr) return file.key_error(kEmbedding, "the tensor is missing");
-  const auto num_tokens = static_cast<std::int64_t>(tokenizer.tokens.size());
-  if (embedding->shape != std::vector<std::int64_t>{num_tokens, config.hidden_size}) {
+  const std::vector<std::int64_t>& shape = embedding->shape;
+  if (shape.size() != 2 || shape[1] != config.hidden_size || shape[0] > std::int64_t{kMaxTokens}) {
     return file.tensor_error(
-        *embedding, str_cat("expected ", num_tokens, " rows, the tokens of the vocabulary, of ",
-                            config.hidden_size, ", the hidden size, found ",
-                            embedding->shape.size() == 2
-                                ? str_cat(embedding->shape[0], " rows of ", embedding->shape[1])
-                                : str_cat(embedding->shape.size(), " dimensions")));
+        *embedding, str_cat("expected at most ", kMaxTokens, " rows of ", config.hidden_size,
+                            ", the hidden size, found ",
+                            shape.size() == 2 ? str_cat(shape[0], " rows of ", shape[1])
+                                              : str_cat(shape.size(), " dimensions")));
   }
-  config.vocab_size = static_cast<std::int32_t>(num_tokens);  // at most kMaxTokens
-  TVLLM_TRY(const std::optional<std::uint32_t> stated,
-            file.optional<std::uint32_t>(reader.key("vocab_size")));
-  if (stated && *stated != static_cast<std::uint32_t>(num_tokens)) {
-    return file.key_error(
-        reader.key("vocab_size"),
-        str_cat("expected ", num_tokens, ", the tokens of the vocabulary, found ", *stated));
+  config.vocab_size = static_cast<std::int32_t>(shape[0]);
+  TVLLM_TRY(const std::int32_t stated,
+            reader.count_or("vocab_size", kMaxTokens, config.vocab_size));
+  if (stated != config.vocab_size) {
+    return file.key_error(reader.key("vocab_size"),
+                          str_cat("expected ", config.vocab_size, ", the rows of ",
+                                  quoted(kEmbedding), ", found ", stated));
   }
   return {};
 }
 
 }  // namespace
 
-Result<ModelConfig> read_model_config(const GgufFile& file, const TokenizerData& tokenizer) {
+Result<ModelConfig> read_model_config(const GgufFile& file) {
   TVLLM_TRY(const Architecture architecture, read_architecture(file));
   const ConfigReader reader(file, architecture.name);
   ModelConfig config;
@@ -337,9 +337,18 @@ Result<ModelConfig> read_model_config(const GgufFile& file, const TokenizerData&
   TVLLM_RETURN_IF_ERROR(read_head_dim(reader, config));
   TVLLM_RETURN_IF_ERROR(read_rope(reader, config));
   TVLLM_RETURN_IF_ERROR(read_sliding_window(reader, config));
-  TVLLM_RETURN_IF_ERROR(read_vocabulary(reader, tokenizer, config));
-  TVLLM_TRY(config.eos_token_ids, read_end_token_ids(file, tokenizer));
+  TVLLM_RETURN_IF_ERROR(read_vocab_size(reader, config));
   return config;
+}
+
+Status add_vocabulary(const GgufFile& file, const TokenizerData& tokenizer, ModelConfig& config) {
+  if (tokenizer.tokens.size() != static_cast<std::size_t>(config.vocab_size)) {
+    return file.key_error("tokenizer.ggml.tokens",
+                          str_cat("expected ", config.vocab_size, " tokens, the rows of ",
+                                  quoted(kEmbedding), ", found ", tokenizer.tokens.size()));
+  }
+  TVLLM_TRY(config.eos_token_ids, read_end_token_ids(file, tokenizer));
+  return {};
 }
 
 }  // namespace tvllm::loader

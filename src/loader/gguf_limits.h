@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kMinAlignment = 8;      // the format asks for a 
 inline constexpr std::uint64_t kMaxAlignment = 65536;  // the largest page of a supported machine
 
 // Of a vocabulary; each entry becomes a std::string, four times what the file needs for it.
-inline constexpr std::uint64_t kMaxTokens = std::uint64_t{1} << 20;
-inline constexpr std::uint64_t kMaxMerges = std::uint64_t{1} << 21;
+inline constexpr std::uint32_t kMaxTokens = 1 << 20;
+inline constexpr std::uint32_t kMaxMerges = 1 << 21;
 
 }  // namespace tvllm::loader

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/strings.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxKeyColumn = 44;
 constexpr std::size_t kMaxListed = 8;  // elements of an array
+constexpr std::size_t kMaxElementColumn = 40;
 
 std::size_t num_chars(std::string_view text) {
   const auto starts_char = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
@@ -37,7 +40,14 @@ std::string right_aligned(std::string_view text, std::size_t width) {
 
 template <typename T>
 std::string element_text(std::span<const std::byte> bytes, std::size_t i) {
-  return str_cat(GgufArray<T>(bytes)[i]);
+  const T value = GgufArray<T>(bytes)[i];
+  if constexpr (std::is_floating_point_v<T>) {
+    // 100000, which the shortest form would make 1e+05.
+    constexpr T kMaxPlain = 1e9;
+    if (value > -kMaxPlain && value < kMaxPlain && std::trunc(value) == value)
+      return str_cat(static_cast<std::int64_t>(value));
+  }
+  return str_cat(value);
 }
 
 std::string number_text(GgufType type, std::span<const std::byte> bytes, std::size_t i) {
@@ -85,24 +95,28 @@ std::string string_text(std::string_view text, std::size_t width) {
   }
 }
 
+// As many elements as fit into `width` columns, at most kMaxListed.
 std::string array_text(const GgufValue& value, std::size_t width) {
-  std::string out =
-      str_cat(with_commas(value.count), value.element_type == GgufType::kString ? " strings" : "",
-              value.count > 0 ? ": " : "");
   constexpr std::string_view kMore = ", ...";
+  const bool is_strings = value.element_type == GgufType::kString;
+  const std::string_view noun = !is_strings ? "" : value.count == 1 ? " string" : " strings";
+  std::string out = str_cat(value.count, noun, value.count > 0 ? ": " : "");
   GgufStrings::Iterator string = value.strings().begin();
   for (std::uint64_t i = 0; i < value.count; ++i) {
+    const std::string_view comma = i == 0 ? "" : ", ";
+    const std::size_t used =
+        num_chars(out) + comma.size() + (i + 1 < value.count ? kMore.size() : 0);
+    const std::size_t room = width > used ? width - used : 0;
     std::string element;
-    if (value.element_type == GgufType::kString) {
-      element = string_text(*string, 40);
+    if (is_strings) {
+      // The first one is cut to what is left, the others stand whole or not at all.
+      element =
+          string_text(*string, i == 0 ? std::min(room, kMaxElementColumn) : kMaxElementColumn);
       ++string;
     } else {
       element = number_text(value.element_type, value.bytes, static_cast<std::size_t>(i));
     }
-    const std::string_view comma = i == 0 ? "" : ", ";
-    const std::size_t after = i + 1 < value.count ? kMore.size() : 0;
-    const bool fits = num_chars(out) + comma.size() + num_chars(element) + after <= width;
-    if (i == kMaxListed || (!fits && i > 0)) return out + std::string(kMore);
+    if (i == kMaxListed || num_chars(element) > room) return str_cat(out, i == 0 ? "..." : kMore);
     str_append(out, comma, element);
   }
   return out;
@@ -223,9 +237,9 @@ void append_totals(std::string& out, const GgufFile& file) {
 
 std::string describe_model_file(const GgufFile& file, const InspectOptions& options) {
   std::string out = str_cat(printable(file.path()), "\nGGUF version ", file.version(), ", ",
-                            human_bytes(file.file_bytes()), ", ", file.entries().size(),
-                            " metadata entries, ", file.tensors().size(), " tensors, alignment ",
-                            file.alignment(), ", data at ", hex(file.data_offset()), "\n");
+                            human_bytes(file.file_bytes()), ", alignment ", file.alignment(),
+                            ", data at ", hex(file.data_offset()), "\n", file.entries().size(),
+                            " metadata entries, ", file.tensors().size(), " tensors\n");
   if (options.show_metadata) append_metadata(out, file, options);
   if (options.show_tensors) append_tensors(out, file);
   append_totals(out, file);

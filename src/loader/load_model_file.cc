@@ -16,8 +16,11 @@ namespace {
 Result<ModelFile> load(const std::string& path) {
   TVLLM_TRY(GgufFile file, GgufFile::open(path));
   ModelFile model;
+  // The model first: a file that is no language model has no tokenizer either, and should be
+  // refused for what it is.
+  TVLLM_TRY(model.config, read_model_config(file));
   TVLLM_TRY(model.tokenizer, read_tokenizer_data(file));
-  TVLLM_TRY(model.config, read_model_config(file, model.tokenizer));
+  TVLLM_RETURN_IF_ERROR(add_vocabulary(file, model.tokenizer, model.config));
   file.prefetch_tensors();
   model.weights = std::make_unique<GgufWeights>(std::move(file));
   return model;
