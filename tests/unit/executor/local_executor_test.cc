@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole path from a plan to tokens on a tiny random model: what a sequence gets must not
+// depend, bit for bit, on what else is in the batch, on chunks, blocks or threads.
+#include "executor/local_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/philox.h"
+#include "base/thread_pool.h"
+#include "engine/engine_core.h"
+#include "loader/load_model_file.h"
+#include "model/model.h"
+#include "scheduler/scheduler.h"
+#include "tests/support/tiny_llama.h"
+
+namespace tvllm::executor {
+namespace {
+
+constexpr std::int32_t kMaxLogitRows = 8;  // small, so that prompts take several chunks of rows
+
+struct Setup {
+  cpu::CpuIsa isa = cpu::CpuIsa::kReference;
+  int num_threads = 1;
+  std::int32_t block_size = 16;
+  std::int32_t num_blocks = 256;
+  std::int32_t token_budget = 512;
+  backend::KvDType kv_dtype = backend::KvDType::kF32;
+};
+
+std::string model_path() {
+  const std::string path = ::testing::TempDir() + "local_executor_test.gguf";
+  testing::write_tiny_llama(path, 1);
+  return path;
+}
+
+class CollectingSink final : public TokenEventSink {
+ public:
+  void publish(std::span<TokenEvent> events) noexcept override {
+    for (TokenEvent& event : events)
+      by_sequence[event.seq_id].push_back(std::move(event));
+  }
+  std::map<SeqId, std::vector<TokenEvent>> by_sequence;
+};
+
+// Everything a client sees of a sequence, as exact bits.
+std::string fingerprint(const std::vector<TokenEvent>& events) {
+  std::string text;
+  const auto append = [&text](const PositionLogprobs& position) {
+    str_append(text, position.token.token_id, ":",
+               std::bit_cast<std::uint32_t>(position.token.logprob));
+    for (const TokenLogprob& top : position.top) {
+      str_append(text, ",", top.token_id, ":", std::bit_cast<std::uint32_t>(top.logprob));
+    }
+    text += ' ';
+  };
+  for (const TokenEvent& event : events) {
+    for (const PositionLogprobs& position : event.prompt_logprobs)
+      append(position);
+    if (event.has_logprobs) append(event.logprobs);
+    if (event.finish_reason == FinishReason::kError) str_append(text, event.error_message);
+  }
+  return text;
+}
+
+std::shared_ptr<const Request> make_request(std::uint32_t seed, std::int32_t prompt_len,
+                                            std::int32_t max_tokens) {
+  auto request = std::make_shared<Request>();
+  for (std::int32_t i = 0; i < prompt_len; ++i) {
+    const auto word = philox4x32({seed, static_cast<std::uint32_t>(i), 0, 0}, {7, 7})[0];
+    request->prompt_token_ids.push_back(static_cast<TokenId>(word % 300));
+  }
+  request->sampling.temperature = seed % 2 == 0 ? 0.0f : 1.0f;
+  request->sampling.seed = seed;
+  request->sampling.repetition_penalty = seed % 3 == 0 ? 1.2f : 1.0f;
+  request->sampling.max_tokens = max_tokens;
+  request->sampling.ignore_eos = true;
+  request->sampling.num_logprobs = 3;
+  request->sampling.num_prompt_logprobs = 2;
+  return request;
+}
+
+// Runs the requests together from their start to their end; the fingerprint of each.
+std::vector<std::string> run(const Setup& setup,
+                             const std::vector<std::shared_ptr<const Request>>& requests) {
+  Result<loader::ModelFile> file = loader::load_model_file(model_path());
+  EXPECT_TRUE(file.has_value());
+  ThreadPool pool(setup.num_threads);
+  const std::unique_ptr<backend::Backend> backend =
+      *cpu::make_cpu_backend({.isa = setup.isa}, pool);
+  std::unique_ptr<model::Model> model =
+      *model::make_model(file->config, *file->weights, *backend,
+                         {.max_num_tokens = setup.token_budget, .max_logit_rows = kMaxLogitRows});
+  const model::KvGroup group = model->kv_groups()[0];
+  std::vector<std::unique_ptr<backend::KvCache>> caches;
+  caches.push_back(*backend->make_kv_cache({.num_layers = group.num_layers,
+                                            .num_kv_heads = group.num_kv_heads,
+                                            .head_dim = group.head_dim,
+                                            .block_size = setup.block_size,
+                                            .num_blocks = setup.num_blocks + 1,
+                                            .dtype = setup.kv_dtype}));
+  const std::int32_t max_num_seqs = 16;
+  LocalExecutor executor(std::move(model), std::move(caches), *backend, pool,
+                         {.max_num_seqs = max_num_seqs,
+                          .block_size = setup.block_size,
+                          .max_logit_rows = kMaxLogitRows,
+                          .eos_token_ids = file->config.eos_token_ids});
+  scheduler::Scheduler scheduler({.max_num_seqs = max_num_seqs,
+                                  .max_num_batched_tokens = setup.token_budget,
+                                  .max_model_len = 1024,
+                                  .block_size = setup.block_size,
+                                  .num_blocks = setup.num_blocks},
+                                 file->config.eos_token_ids);
+  CollectingSink sink;
+  engine::EngineCore core(scheduler, executor);
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    core.add({SeqId(i + 1), requests[i], &sink});
+  while (core.has_work())
+    core.step();
+  std::vector<std::string> prints;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    prints.push_back(fingerprint(sink.by_sequence[SeqId(i + 1)]));
+  }
+  return prints;
+}
+
+std::vector<std::shared_ptr<const Request>> mixed_requests() {
+  std::vector<std::shared_ptr<const Request>> requests;
+  const std::vector<std::int32_t> prompt_lens = {1, 37, 5, 300, 16, 17, 64, 2, 129};
+  for (std::size_t i = 0; i < prompt_lens.size(); ++i) {
+    requests.push_back(make_request(static_cast<std::uint32_t>(i + 1), prompt_lens[i],
+                                    static_cast<std::int32_t>(6 + i)));
+  }
+  return requests;
+}
+
+class BitIdentityTest : public ::testing::TestWithParam<cpu::CpuIsa> {
+ protected:
+  // What each request gets alone, in whole prompts, on one thread.
+  std::vector<std::string> alone(Setup setup) {
+    std::vector<std::string> prints;
+    for (const auto& request : requests_)
+      prints.push_back(run(setup, {request}).front());
+    return prints;
+  }
+  Setup setup(Setup from = {}) const {
+    from.isa = GetParam();
+    return from;
+  }
+
+  const std::vector<std::shared_ptr<const Request>> requests_ = mixed_requests();
+};
+
+INSTANTIATE_TEST_SUITE_P(Isas, BitIdentityTest, ::testing::ValuesIn(cpu::available_cpu_isas()),
+                         [](const auto& info) {
+                           return std::string(cpu::cpu_isa_name(info.param));
+                         });
+
+TEST_P(BitIdentityTest, AloneEqualsTogether) {
+  EXPECT_EQ(run(setup(), requests_), alone(setup()));
+}
+
+TEST_P(BitIdentityTest, ChunksDoNotMatter) {
+  const std::vector<std::string> whole = alone(setup());
+  EXPECT_EQ(run(setup({.token_budget = 16}), requests_), whole);
+  EXPECT_EQ(run(setup({.token_budget = 31}), requests_), whole);
+}
+
+TEST_P(BitIdentityTest, ThreadsDoNotMatter) {
+  const std::vector<std::string> one = run(setup(), requests_);
+  EXPECT_EQ(run(setup({.num_threads = 2}), requests_), one);
+  EXPECT_EQ(run(setup({.num_threads = 3}), requests_), one);
+}
+
+TEST_P(BitIdentityTest, BlockSizeDoesNotMatter) {
+  const std::vector<std::string> sixteen = run(setup(), requests_);
+  EXPECT_EQ(run(setup({.block_size = 4, .num_blocks = 1024}), requests_), sixteen);
+  EXPECT_EQ(run(setup({.block_size = 128}), requests_), sixteen);
+}
+
+// 30 blocks hold the longest request and a little more: most sequences are preempted and resumed.
+TEST_P(BitIdentityTest, PreemptionDoesNotMatter) {
+  EXPECT_EQ(run(setup({.num_blocks = 22}), requests_), run(setup(), requests_));
+}
+
+TEST_P(BitIdentityTest, HalfPrecisionKvGivesTheSameBitsInAnyBatch) {
+  const Setup half = setup({.kv_dtype = backend::KvDType::kF16});
+  EXPECT_EQ(run(half, requests_), alone(half));
+  EXPECT_NE(run(half, requests_), run(setup(), requests_)) << "f16 is not in use";
+}
+
+}  // namespace
+}  // namespace tvllm::executor
