@@ -23,7 +23,7 @@ void append_bool(std::string& out, bool value) {
 namespace {
 template <typename T>
 void append_chars(std::string& out, T value) {
-  std::array<char, 32> buffer;
+  std::array<char, 32> buffer{};
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   if (error == std::errc()) out.append(buffer.data(), end);
 }
@@ -45,13 +45,13 @@ void append_uint(std::string& out, std::uint64_t value) {
 }  // namespace strings_internal
 
 std::string hex(std::uint64_t value) {
-  std::array<char, 20> buffer;
+  std::array<char, 20> buffer{};
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, 16);
   return error == std::errc() ? "0x" + std::string(buffer.data(), end) : "0x?";
 }
 
 std::string fixed(double value, int num_decimals) {
-  std::array<char, 400> buffer;
+  std::array<char, 400> buffer{};
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                           std::chars_format::fixed, num_decimals);
   return error == std::errc() ? std::string(buffer.data(), end) : "?";
