@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "tokenizer/merge_ranks.h"
+#include "tokenizer/token_index.h"
 #include "tokenizer/vocabulary.h"
 
 namespace tvllm::tokenizer {
@@ -26,10 +26,10 @@ class Bpe {
   using Merges = std::vector<std::pair<std::string, std::string>>;
 
   // `merges` by rank; of a pair that stands twice the last rank counts, as in HF. `ignore_merges`:
-  // a word that is a token is that token. Keeps views of the vocabulary's bytes: it outlives this.
+  // a word that is a token is that token. `vocabulary` outlives this.
   static Result<Bpe> create(const Vocabulary& vocabulary, const Merges& merges, bool ignore_merges);
 
-  // Memory that calls on one thread hand on to each other.
+  // Memory that the calls of one thread hand on to each other.
   class Scratch {
     friend class Bpe;
     struct Symbol {
@@ -57,20 +57,28 @@ class Bpe {
     TokenId merged;
   };
 
-  explicit Bpe(std::size_t num_merges) : ranks_(num_merges) {}
+  // Up to here the search for the lowest rank is a loop over an array; over it a heap and a list.
+  static constexpr std::size_t kMaxShortWord = 32;
 
-  Status add_merges(const Vocabulary& vocabulary, const Merges& merges);
-  void add_whole_words(const Vocabulary& vocabulary, bool ignore_merges);
+  Bpe(const Vocabulary& vocabulary, std::size_t num_merges);
 
-  void merge_word(std::string_view word, Scratch& scratch) const;
+  Status add_merges(const Merges& merges);
+  void add_whole_words(bool ignore_merges);
+  std::string_view bytes_of(TokenId id) const { return vocabulary_->bytes(id); }
+
+  // Appends the tokens of `word` by merging alone.
+  void merge_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  void merge_short_word(std::string_view word, std::vector<TokenId>& out) const;
+  void merge_long_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
   void split_into_bytes(std::string_view word, Scratch& scratch) const;
   void push_candidate(Scratch& scratch, std::uint32_t left) const;
 
+  const Vocabulary* vocabulary_;
   std::array<TokenId, 256> byte_tokens_{};
   std::vector<Rule> rules_;  // by rank
   MergeRanks ranks_;
-  // Words whose encoding is one token, which are most words of a text.
-  std::unordered_map<std::string_view, TokenId> whole_words_;
+  // By their bytes, the tokens that a word may be as a whole: most words of a text are.
+  TokenIndex whole_words_;
 };
 
 }  // namespace tvllm::tokenizer

@@ -44,22 +44,23 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::create(TokenizerData data) {
                               " is not supported; known is gpt2 (byte-level BPE)"));
   }
   TVLLM_TRY(const PreTokenizer pre_tokenizer, resolve_pre_tokenizer(data.pre_tokenizer));
-  TVLLM_TRY(Vocabulary vocabulary,
+  TVLLM_TRY(std::unique_ptr<const Vocabulary> vocabulary,
             Vocabulary::create(std::move(data.tokens), std::move(data.token_types)));
-  TVLLM_RETURN_IF_ERROR(check_token_id(data.bos_token_id, "BOS", vocabulary));
-  TVLLM_RETURN_IF_ERROR(check_token_id(data.eos_token_id, "EOS", vocabulary));
-  TVLLM_RETURN_IF_ERROR(check_token_id(data.unknown_token_id, "unknown", vocabulary));
-  TVLLM_RETURN_IF_ERROR(check_token_id(data.padding_token_id, "padding", vocabulary));
+  TVLLM_RETURN_IF_ERROR(check_token_id(data.bos_token_id, "BOS", *vocabulary));
+  TVLLM_RETURN_IF_ERROR(check_token_id(data.eos_token_id, "EOS", *vocabulary));
+  TVLLM_RETURN_IF_ERROR(check_token_id(data.unknown_token_id, "unknown", *vocabulary));
+  TVLLM_RETURN_IF_ERROR(check_token_id(data.padding_token_id, "padding", *vocabulary));
   TVLLM_RETURN_IF_ERROR(check_added(data.add_bos_token, data.bos_token_id, "a BOS"));
   TVLLM_RETURN_IF_ERROR(check_added(data.add_eos_token, data.eos_token_id, "an EOS"));
-  TVLLM_TRY(Bpe bpe, Bpe::create(vocabulary, data.merges, pre_tokenizer.ignore_merges));
+  TVLLM_TRY(Bpe bpe, Bpe::create(*vocabulary, data.merges, pre_tokenizer.ignore_merges));
   return std::unique_ptr<Tokenizer>(
       new Tokenizer(std::move(vocabulary), std::move(bpe), pre_tokenizer.pattern, data));
 }
 
-Tokenizer::Tokenizer(Vocabulary vocabulary, Bpe bpe, WordPattern pattern, const TokenizerData& data)
+Tokenizer::Tokenizer(std::unique_ptr<const Vocabulary> vocabulary, Bpe bpe, WordPattern pattern,
+                     const TokenizerData& data)
     : vocabulary_(std::move(vocabulary)),
-      added_tokens_(vocabulary_),
+      added_tokens_(*vocabulary_),
       bpe_(std::move(bpe)),
       pattern_(pattern),
       bos_token_id_(data.bos_token_id),
@@ -130,19 +131,19 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
 }
 
 std::string_view Tokenizer::token_bytes(TokenId id) const {
-  return vocabulary_.contains(id) ? vocabulary_.bytes(id) : std::string_view();
+  return vocabulary_->contains(id) ? vocabulary_->bytes(id) : std::string_view();
 }
 
 std::string_view Tokenizer::token_text(TokenId id) const {
-  return vocabulary_.contains(id) ? vocabulary_.text(id) : std::string_view();
+  return vocabulary_->contains(id) ? vocabulary_->text(id) : std::string_view();
 }
 
 bool Tokenizer::is_special(TokenId id) const {
-  return vocabulary_.contains(id) && vocabulary_.is_special(id);
+  return vocabulary_->contains(id) && vocabulary_->is_special(id);
 }
 
 std::optional<TokenId> Tokenizer::find(std::string_view token_text) const {
-  return vocabulary_.find(token_text);
+  return vocabulary_->find(token_text);
 }
 
 }  // namespace tvllm::tokenizer

@@ -61,7 +61,7 @@ class Tokenizer {
 
   // Ids 0 .. vocab_size() - 1. A model may have more: its embedding is often padded. Such ids, and
   // negative ones, have empty text and bytes and are not special.
-  TokenId vocab_size() const { return vocabulary_.size(); }
+  TokenId vocab_size() const { return vocabulary_->size(); }
   // The bytes that a token stands for; of a control token its text. They may be part of a
   // character.
   std::string_view token_bytes(TokenId id) const;
@@ -83,14 +83,15 @@ class Tokenizer {
   // One call of encode().
   struct Encoding;
 
-  Tokenizer(Vocabulary vocabulary, Bpe bpe, WordPattern pattern, const TokenizerData& data);
+  Tokenizer(std::unique_ptr<const Vocabulary> vocabulary, Bpe bpe, WordPattern pattern,
+            const TokenizerData& data);
 
   void encode_text(std::string_view text, const EncodeOptions& options, Encoding& encoding) const;
   void encode_plain(std::string_view text, Encoding& encoding) const;
 
-  const Vocabulary vocabulary_;
-  const AddedTokens added_tokens_;  // points into vocabulary_
-  const Bpe bpe_;                   // points into vocabulary_
+  const std::unique_ptr<const Vocabulary> vocabulary_;
+  const AddedTokens added_tokens_;  // keeps views of *vocabulary_
+  const Bpe bpe_;                   // refers to *vocabulary_
   const WordPattern pattern_;
   const std::optional<TokenId> bos_token_id_;
   const std::optional<TokenId> eos_token_id_;

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "core/tokenizer_data.h"
+#include "tokenizer/token_index.h"
 
 namespace tvllm::tokenizer {
 
@@ -22,11 +23,10 @@ namespace tvllm::tokenizer {
 class Vocabulary {
  public:
   // `types` is as long as `texts`. A text that stands twice belongs to its lowest id.
-  static Result<Vocabulary> create(std::vector<std::string> texts, std::vector<TokenType> types);
+  static Result<std::unique_ptr<const Vocabulary>> create(std::vector<std::string> texts,
+                                                          std::vector<TokenType> types);
 
-  Vocabulary(Vocabulary&&) = default;
-  Vocabulary& operator=(Vocabulary&&) = default;
-  Vocabulary(const Vocabulary&) = delete;  // the index points into the texts
+  Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
   TokenId size() const { return static_cast<TokenId>(texts_.size()); }
@@ -56,7 +56,7 @@ class Vocabulary {
   std::optional<TokenId> find(std::string_view text) const;
 
  private:
-  Vocabulary() = default;
+  Vocabulary(std::vector<std::string> texts, std::vector<TokenType> types);
   static std::size_t index(TokenId id) { return static_cast<std::size_t>(id); }
 
   std::vector<std::string> texts_;
@@ -64,7 +64,7 @@ class Vocabulary {
   std::vector<char> bytes_;  // of all tokens, one after the other
   std::vector<std::size_t> byte_begins_;
   std::vector<bool> byte_level_;
-  std::unordered_map<std::string_view, TokenId> ids_;  // keys point into texts_
+  TokenIndex by_text_;
 };
 
 }  // namespace tvllm::tokenizer

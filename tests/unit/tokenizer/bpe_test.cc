@@ -49,14 +49,10 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double best_encode_seconds(const std::string& text) {
-  double best = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    const double begin = cpu_seconds();
-    smollm2().encode(text);
-    best = std::min(best, cpu_seconds() - begin);
-  }
-  return best;
+double encode_seconds(const std::string& text) {
+  const double begin = cpu_seconds();
+  smollm2().encode(text);
+  return cpu_seconds() - begin;
 }
 
 TEST(BpeTest, MergesByRankNotLeftToRightAndNotLongestFirst) {
@@ -100,8 +96,16 @@ TEST(BpeTest, EncodesVeryLongRunsRightAndInTime) {
 
 TEST(BpeTest, TakesLessThanThreeTimesAsLongForTwiceTheText) {
   for (const LongRun& run : long_runs()) {
-    const double once = best_encode_seconds(run.text());
-    const double twice = best_encode_seconds(run.text(2));
+    const std::string text = run.text();
+    const std::string double_text = run.text(2);
+    // Noise only makes a time longer, so the least of a few is what it takes. Four times as long,
+    // as a quadratic loop takes, stays four times as long however often it is measured.
+    double once = encode_seconds(text);
+    double twice = encode_seconds(double_text);
+    for (int i = 0; i < 10 && twice >= 3 * once; ++i) {
+      once = std::min(once, encode_seconds(text));
+      twice = std::min(twice, encode_seconds(double_text));
+    }
     EXPECT_LT(twice, 3 * once) << run.unit;
   }
 }
@@ -202,7 +206,7 @@ TEST(BpeTest, AgreesWithTheDefinitionOnRandomVocabularies) {
     const std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(data);
     for (int i = 0; i < 20; ++i) {
       std::string word;
-      for (std::size_t len = 1 + rng() % 30; word.size() < len;)
+      for (std::size_t len = 1 + rng() % 70; word.size() < len;)
         word += static_cast<char>('a' + rng() % 3);
       ASSERT_EQ(tokenizer->encode(word), merge_naively(word, data)) << "round " << round << word;
     }
@@ -234,9 +238,14 @@ TEST(BpeTest, CutsAWordThatIsLongerThanAnyContext) {
   data.token_types.push_back(TokenType::kNormal);
   data.merges = {{"a", "a"}};
   const std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(std::move(data));
-  const std::string text(Bpe::kMaxWordBytes + 1, 'a');
-  Ids expected(Bpe::kMaxWordBytes / 2, 256);
-  EXPECT_EQ(tokenizer->encode(std::string_view(text).substr(1)), expected);
+  std::string text(Bpe::kMaxWordBytes, 'a');
+  text[0] = 'b';
+  Ids expected = {'b'};
+  expected.insert(expected.end(), Bpe::kMaxWordBytes / 2 - 1, 256);
+  expected.push_back('a');
+  EXPECT_EQ(tokenizer->encode(text), expected);
+  // One more would pair with the last, were it the same word.
+  text.push_back('a');
   expected.push_back('a');
   EXPECT_EQ(tokenizer->encode(text), expected);
 }
