@@ -70,7 +70,8 @@ class Connection final : public AnswerSink, public std::enable_shared_from_this<
   void drain();
   void close();
 
-  bool has_open_exchange() const { return exchange_ != nullptr; }
+  // An answer is being made, or is not all in the kernel's hands.
+  bool is_busy() const { return exchange_ != nullptr || !output_.empty(); }
 
   void send_response(HttpResponse&& response) override;
   void begin_event_stream(const HttpHeaders& headers) override;

@@ -62,7 +62,7 @@ struct HttpRequest {
 
 struct HttpResponse {
   int status = 200;
-  std::string body;
+  std::string body{};
   std::string content_type = "application/json";
   HttpHeaders headers{};  // beyond Content-Type, Content-Length, Date and Connection
 };

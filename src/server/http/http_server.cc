@@ -272,10 +272,10 @@ void HttpServer::drain() {
   impl_->drain();
 }
 
-std::size_t HttpServer::num_open_exchanges() const {
+std::size_t HttpServer::num_busy_connections() const {
   return static_cast<std::size_t>(
       std::count_if(impl_->connections_.begin(), impl_->connections_.end(),
-                    [](const auto& connection) { return connection->has_open_exchange(); }));
+                    [](const auto& connection) { return connection->is_busy(); }));
 }
 
 std::size_t HttpServer::num_connections() const {

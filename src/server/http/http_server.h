@@ -56,7 +56,8 @@ class HttpServer {
   // Connections end with their current answer; idle ones end now. New ones are still taken, so that
   // a health check is told why, and end after one answer.
   void drain();
-  std::size_t num_open_exchanges() const;
+  // Connections whose answer is not complete or not sent.
+  std::size_t num_busy_connections() const;
   std::size_t num_connections() const;
 
   // Stops listening, closes every connection; run() then returns.

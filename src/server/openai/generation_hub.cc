@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/openai/generation_hub.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tvllm::server {
+
+Result<SeqId> GenerationHub::submit(std::shared_ptr<const Request> request,
+                                    std::shared_ptr<Generation> generation, std::size_t choice) {
+  TVLLM_TRY(const SeqId seq_id, engine_.submit(std::move(request), sink_));
+  // Its events cannot have been delivered yet: that happens on this thread, later.
+  routes_.emplace(seq_id, Route{std::move(generation), choice});
+  return seq_id;
+}
+
+void GenerationHub::release_unsubmitted(std::size_t num_choices) {
+  gate_.release(static_cast<std::int64_t>(num_choices));
+}
+
+void GenerationHub::deliver(std::vector<TokenEvent>& events) {
+  for (TokenEvent& event : events) {
+    const auto found = routes_.find(event.seq_id);
+    if (found == routes_.end()) continue;
+    const Route route = found->second;
+    if (event.finish_reason != FinishReason::kNone) {
+      routes_.erase(found);
+      gate_.release(1);
+    }
+    if (route.generation == nullptr) continue;
+    route.generation->on_event(route.choice, std::move(event));
+    if (touched_.empty() || touched_.back() != route.generation) {
+      touched_.push_back(route.generation);
+    }
+  }
+  events.clear();
+  for (const auto& generation : touched_)
+    generation->flush();
+  touched_.clear();
+}
+
+void GenerationHub::cancel_all() {
+  for (const auto& [seq_id, route] : routes_)
+    engine_.cancel(seq_id);
+}
+
+void GenerationHub::abandon_all() {
+  cancel_all();
+  for (auto& [seq_id, route] : routes_)
+    route.generation = nullptr;
+}
+
+}  // namespace tvllm::server

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/request.h"
+#include "core/token_event.h"
+#include "engine/engine_client.h"
+#include "server/admission.h"
+#include "server/openai/generation.h"
+#include "tokenizer/tokenizer.h"
+
+namespace tvllm::server {
+
+// Every sequence that this server has in the engine, and whose it is. Events go through here: a
+// step's events of all streams in one pass, then one send for each stream that has something new.
+// I/O thread only.
+//
+// Invariant: a sequence has a route, and holds its place at the gate, from submit() until its last
+// event, also when its client has long left.
+class GenerationHub {
+ public:
+  // All outlive the hub.
+  GenerationHub(engine::EngineClient& engine, TokenEventSink& sink, AdmissionGate& gate,
+                const tokenizer::Tokenizer& tokenizer)
+      : engine_(engine), sink_(sink), gate_(gate), tokenizer_(tokenizer) {}
+
+  // The place at the gate is the caller's until this succeeds, and the sequence's afterwards.
+  Result<SeqId> submit(std::shared_ptr<const Request> request,
+                       std::shared_ptr<Generation> generation, std::size_t choice);
+  void release_unsubmitted(std::size_t num_choices);
+  void cancel(SeqId seq_id) { engine_.cancel(seq_id); }
+
+  // Moves from the events.
+  void deliver(std::vector<TokenEvent>& events);
+
+  void cancel_all();
+  // Also forgets whose they are: for the time when no client is left.
+  void abandon_all();
+  std::size_t num_sequences() const { return routes_.size(); }
+
+  const tokenizer::Tokenizer& tokenizer() const { return tokenizer_; }
+
+ private:
+  struct Route {
+    std::shared_ptr<Generation> generation;  // null after abandon_all
+    std::size_t choice = 0;
+  };
+
+  engine::EngineClient& engine_;
+  TokenEventSink& sink_;
+  AdmissionGate& gate_;
+  const tokenizer::Tokenizer& tokenizer_;
+  std::unordered_map<SeqId, Route> routes_;
+  std::vector<std::shared_ptr<Generation>> touched_;  // in the pass that runs; kept for its memory
+};
+
+}  // namespace tvllm::server
