@@ -38,19 +38,18 @@ namespace {
 constexpr std::int32_t kMaxLogitRows = 64;
 
 // A template that this engine cannot run is not fatal: completions still work, chat says why.
-void parse_chat_template(std::string source, ModelBundle& bundle) {
+void parse_chat_template(const std::string& source, ModelBundle& bundle) {
   if (source.empty()) {
     bundle.chat_template_error = "the model file has no chat template";
     return;
   }
-  Result<std::unique_ptr<chat_template::ChatTemplate>> parsed =
-      chat_template::ChatTemplate::parse(std::move(source));
+  Result<chat_template::ChatTemplate> parsed = chat_template::ChatTemplate::parse(source);
   if (!parsed.has_value()) {
     bundle.chat_template_error = parsed.error().message;
-  } else if (const Status tested = (*parsed)->self_test(); !tested.has_value()) {
+  } else if (const Status tested = parsed->self_test(); !tested.has_value()) {
     bundle.chat_template_error = tested.error().message;
   } else {
-    bundle.chat_template = std::move(*parsed);
+    bundle.chat_template = std::make_unique<chat_template::ChatTemplate>(std::move(*parsed));
     return;
   }
   log_warning(str_cat("chat template: ", bundle.chat_template_error,

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,7 @@ namespace tvllm::cli {
 
 namespace {
 
+using chat_template::Text;
 using chat_template::Value;
 
 struct Options {
@@ -43,20 +46,20 @@ Result<std::vector<TokenId>> encode_conversation(const app::ModelBundle& bundle,
                                                  const std::vector<Message>& messages) {
   std::vector<Value> list;
   for (const Message& message : messages) {
-    list.push_back(Value::dict({{"role", Value::string(message.role)},
-                                {"content", Value::input_string(message.content)}}));
+    list.push_back(Value::dict({{Text("role"), Value::string(message.role)},
+                                {Text("content"), Value::input_string(message.content)}}));
   }
   const auto special_text = [&bundle](std::optional<TokenId> id) {
     return Value::string(id ? std::string(bundle.tokenizer->token_bytes(*id)) : std::string());
   };
   TVLLM_TRY(const chat_template::Rendered rendered,
-            bundle.chat_template->render(
-                Value::dict({{"messages", Value::list(std::move(list))},
-                             {"add_generation_prompt", Value::boolean(true)},
-                             {"bos_token", special_text(bundle.tokenizer->bos_token_id())},
-                             {"eos_token", special_text(bundle.tokenizer->eos_token_id())}})));
+            bundle.chat_template->render(Value::dict(
+                {{Text("messages"), Value::list(std::move(list))},
+                 {Text("add_generation_prompt"), Value::boolean(true)},
+                 {Text("bos_token"), special_text(bundle.tokenizer->bos_token_id())},
+                 {Text("eos_token"), special_text(bundle.tokenizer->eos_token_id())}})));
   std::vector<tokenizer::ByteRange> literal;
-  for (const chat_template::ByteRange& range : rendered.input_ranges) {
+  for (const chat_template::Range& range : rendered.input_ranges) {
     literal.push_back({range.begin, range.end});
   }
   return bundle.tokenizer->encode(

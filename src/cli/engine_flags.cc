@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/cpu_isa.h"
 #include "base/entropy.h"
 #include "base/strings.h"
 #include "base/thread_pool.h"
@@ -80,8 +80,9 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
       ->check(CLI::Range(1, num_machine_cpus()))
       ->group(kCpu);
   app.add_option("--cpu-isa", config.cpu_isa,
-                 "Instruction set of the kernels: 'reference' is fp32 in plain loops, 'scalar' the "
-                 "quantized algorithm in plain C++")
+                 str_cat("Instruction set of the kernels: ", cpu::cpu_isa_list(),
+                         "; 'reference' is fp32 in plain loops, 'scalar' the quantized algorithm "
+                         "in plain C++"))
       ->capture_default_str()
       ->group(kCpu);
 }
