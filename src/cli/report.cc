@@ -15,6 +15,7 @@ int report_error(const Error& error) {
   std::fwrite(line.data(), 1, line.size(), stderr);
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
+    case ErrorCode::kContextLength:
     case ErrorCode::kNotFound:
     case ErrorCode::kUnsupported:
     case ErrorCode::kTooLarge:
