@@ -78,10 +78,6 @@ std::vector<std::string> default_names(const std::string& model_path) {
   return {std::filesystem::path(model_path).stem().string(), model_path};
 }
 
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "localhost" || host == "::1";
-}
-
 server::ServedModel served_model(const app::ModelBundle& bundle) {
   server::ServedModel model;
   model.tokenizer = bundle.tokenizer.get();
@@ -113,17 +109,12 @@ int run(Options& options) {
   server_options.max_num_seqs = options.engine.max_num_seqs;
   server_options.shutdown_timeout = std::chrono::seconds(options.shutdown_timeout_s);
   server_options.handle_signals = true;
-  if (!is_loopback(server_options.host) && server_options.api_keys.empty()) {
-    log_warning(str_cat("listening on ", server_options.host,
-                        " without --api-key: whoever reaches this address may use the model"));
-  }
 
+  log_info(str_cat("serving ", server_options.served_model_names.front()));
   Result<std::unique_ptr<server::Server>> server =
       server::Server::start(server_options, served_model(loaded->bundle), *loaded->engine);
   if (!server.has_value()) return report_error(server.error());
   started = server->get();
-  log_info(str_cat("serving ", server_options.served_model_names.front()));
-  log_info(str_cat("listening on http://", (*server)->address()));
   const Status ended = (*server)->wait();
   started = nullptr;
   if (!ended.has_value()) return report_error(ended.error());
