@@ -21,8 +21,11 @@ std::vector<BlockId> blocks(std::initializer_list<std::int32_t> ids) {
 // The drawing in batch_builder.h.
 StepPlan drawn_plan() {
   StepPlan plan;
-  plan.sequences = {{.num_computed_tokens = 8, .num_new_tokens = 8},
-                    {.num_computed_tokens = 30, .num_new_tokens = 1}};
+  plan.sequences.resize(2);
+  plan.sequences[0].num_computed_tokens = 8;
+  plan.sequences[0].num_new_tokens = 8;
+  plan.sequences[1].num_computed_tokens = 30;
+  plan.sequences[1].num_new_tokens = 1;
   plan.token_ids = {108, 109, 110, 111, 112, 113, 114, 115, 230};
   plan.tables.resize(1);
   plan.tables[0].blocks = blocks({5, 9, 2, 7, 11, 12, 13, 14, 15, 16, 17, 3});

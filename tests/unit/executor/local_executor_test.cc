@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int32_t kMaxLogitRows = 8;  // small, so that prompts take several chunks of rows
 
-struct Setup {
+struct RunConfig {
   cpu::CpuIsa isa = cpu::CpuIsa::kReference;
   int num_threads = 1;
   std::int32_t block_size = 16;
@@ -89,35 +89,35 @@ std::shared_ptr<const Request> make_request(std::uint32_t seed, std::int32_t pro
 }
 
 // Runs the requests together from their start to their end; the fingerprint of each.
-std::vector<std::string> run(const Setup& setup,
+std::vector<std::string> run(const RunConfig& config,
                              const std::vector<std::shared_ptr<const Request>>& requests) {
   Result<loader::ModelFile> file = loader::load_model_file(model_path());
   EXPECT_TRUE(file.has_value());
-  ThreadPool pool(setup.num_threads);
+  ThreadPool pool(config.num_threads);
   const std::unique_ptr<backend::Backend> backend =
-      *cpu::make_cpu_backend({.isa = setup.isa}, pool);
+      *cpu::make_cpu_backend({.isa = config.isa}, pool);
   std::unique_ptr<model::Model> model =
       *model::make_model(file->config, *file->weights, *backend,
-                         {.max_num_tokens = setup.token_budget, .max_logit_rows = kMaxLogitRows});
+                         {.max_num_tokens = config.token_budget, .max_logit_rows = kMaxLogitRows});
   const model::KvGroup group = model->kv_groups()[0];
   std::vector<std::unique_ptr<backend::KvCache>> caches;
   caches.push_back(*backend->make_kv_cache({.num_layers = group.num_layers,
                                             .num_kv_heads = group.num_kv_heads,
                                             .head_dim = group.head_dim,
-                                            .block_size = setup.block_size,
-                                            .num_blocks = setup.num_blocks + 1,
-                                            .dtype = setup.kv_dtype}));
+                                            .block_size = config.block_size,
+                                            .num_blocks = config.num_blocks + 1,
+                                            .dtype = config.kv_dtype}));
   const std::int32_t max_num_seqs = 16;
   LocalExecutor executor(std::move(model), std::move(caches), *backend, pool,
                          {.max_num_seqs = max_num_seqs,
-                          .block_size = setup.block_size,
+                          .block_size = config.block_size,
                           .max_logit_rows = kMaxLogitRows,
                           .eos_token_ids = file->config.eos_token_ids});
   scheduler::Scheduler scheduler({.max_num_seqs = max_num_seqs,
-                                  .max_num_batched_tokens = setup.token_budget,
+                                  .max_num_batched_tokens = config.token_budget,
                                   .max_model_len = 1024,
-                                  .block_size = setup.block_size,
-                                  .num_blocks = setup.num_blocks},
+                                  .block_size = config.block_size,
+                                  .num_blocks = config.num_blocks},
                                  file->config.eos_token_ids);
   CollectingSink sink;
   engine::EngineCore core(scheduler, executor);
@@ -145,13 +145,13 @@ std::vector<std::shared_ptr<const Request>> mixed_requests() {
 class BitIdentityTest : public ::testing::TestWithParam<cpu::CpuIsa> {
  protected:
   // What each request gets alone, in whole prompts, on one thread.
-  std::vector<std::string> alone(Setup setup) {
+  std::vector<std::string> alone(RunConfig config) {
     std::vector<std::string> prints;
     for (const auto& request : requests_)
-      prints.push_back(run(setup, {request}).front());
+      prints.push_back(run(config, {request}).front());
     return prints;
   }
-  Setup setup(Setup from = {}) const {
+  RunConfig config(RunConfig from = {}) const {
     from.isa = GetParam();
     return from;
   }
@@ -160,41 +160,39 @@ class BitIdentityTest : public ::testing::TestWithParam<cpu::CpuIsa> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Isas, BitIdentityTest, ::testing::ValuesIn(cpu::available_cpu_isas()),
-                         [](const auto& info) {
-                           return std::string(cpu::cpu_isa_name(info.param));
-                         });
+                         [](const auto& isa) { return std::string(cpu::cpu_isa_name(isa.param)); });
 
 TEST_P(BitIdentityTest, AloneEqualsTogether) {
-  EXPECT_EQ(run(setup(), requests_), alone(setup()));
+  EXPECT_EQ(run(config(), requests_), alone(config()));
 }
 
 TEST_P(BitIdentityTest, ChunksDoNotMatter) {
-  const std::vector<std::string> whole = alone(setup());
-  EXPECT_EQ(run(setup({.token_budget = 16}), requests_), whole);
-  EXPECT_EQ(run(setup({.token_budget = 31}), requests_), whole);
+  const std::vector<std::string> whole = alone(config());
+  EXPECT_EQ(run(config({.token_budget = 16}), requests_), whole);
+  EXPECT_EQ(run(config({.token_budget = 31}), requests_), whole);
 }
 
 TEST_P(BitIdentityTest, ThreadsDoNotMatter) {
-  const std::vector<std::string> one = run(setup(), requests_);
-  EXPECT_EQ(run(setup({.num_threads = 2}), requests_), one);
-  EXPECT_EQ(run(setup({.num_threads = 3}), requests_), one);
+  const std::vector<std::string> one = run(config(), requests_);
+  EXPECT_EQ(run(config({.num_threads = 2}), requests_), one);
+  EXPECT_EQ(run(config({.num_threads = 3}), requests_), one);
 }
 
 TEST_P(BitIdentityTest, BlockSizeDoesNotMatter) {
-  const std::vector<std::string> sixteen = run(setup(), requests_);
-  EXPECT_EQ(run(setup({.block_size = 4, .num_blocks = 1024}), requests_), sixteen);
-  EXPECT_EQ(run(setup({.block_size = 128}), requests_), sixteen);
+  const std::vector<std::string> sixteen = run(config(), requests_);
+  EXPECT_EQ(run(config({.block_size = 4, .num_blocks = 1024}), requests_), sixteen);
+  EXPECT_EQ(run(config({.block_size = 128}), requests_), sixteen);
 }
 
 // 30 blocks hold the longest request and a little more: most sequences are preempted and resumed.
 TEST_P(BitIdentityTest, PreemptionDoesNotMatter) {
-  EXPECT_EQ(run(setup({.num_blocks = 22}), requests_), run(setup(), requests_));
+  EXPECT_EQ(run(config({.num_blocks = 22}), requests_), run(config(), requests_));
 }
 
 TEST_P(BitIdentityTest, HalfPrecisionKvGivesTheSameBitsInAnyBatch) {
-  const Setup half = setup({.kv_dtype = backend::KvDType::kF16});
+  const RunConfig half = config({.kv_dtype = backend::KvDType::kF16});
   EXPECT_EQ(run(half, requests_), alone(half));
-  EXPECT_NE(run(half, requests_), run(setup(), requests_)) << "f16 is not in use";
+  EXPECT_NE(run(half, requests_), run(config(), requests_)) << "f16 is not in use";
 }
 
 }  // namespace

@@ -12,8 +12,15 @@ namespace {
 // Expected values: NumPy, 1 / theta ** (2 i / d) in float32, and transformers' llama3 scaling
 // (_compute_llama3_parameters) on top.
 
+ModelConfig with_rope(float theta, std::int32_t rope_dim) {
+  ModelConfig config;
+  config.rope_theta = theta;
+  config.rope_dim = rope_dim;
+  return config;
+}
+
 TEST(RopeTest, FrequenciesFallFromOneByThePowerOfTheta) {
-  const std::vector<float> inv_freqs = rope_inv_freqs({.rope_theta = 100000.0f, .rope_dim = 64});
+  const std::vector<float> inv_freqs = rope_inv_freqs(with_rope(100000.0f, 64));
   ASSERT_EQ(inv_freqs.size(), 32u);
   EXPECT_FLOAT_EQ(inv_freqs[0], 1.0f);
   EXPECT_FLOAT_EQ(inv_freqs[1], 0.6978305578231812f);
@@ -22,7 +29,7 @@ TEST(RopeTest, FrequenciesFallFromOneByThePowerOfTheta) {
 }
 
 TEST(RopeTest, LinearScalingDividesAll) {
-  ModelConfig config{.rope_theta = 100000.0f, .rope_dim = 64};
+  ModelConfig config = with_rope(100000.0f, 64);
   config.rope_scaling = {.kind = RopeScaling::Kind::kLinear, .factor = 4.0f};
   const std::vector<float> inv_freqs = rope_inv_freqs(config);
   EXPECT_FLOAT_EQ(inv_freqs[0], 0.25f);
@@ -30,7 +37,7 @@ TEST(RopeTest, LinearScalingDividesAll) {
 }
 
 TEST(RopeTest, Llama3ScalingKeepsShortWavesDividesLongOnesAndBlendsBetween) {
-  ModelConfig config{.rope_theta = 500000.0f, .rope_dim = 128};
+  ModelConfig config = with_rope(500000.0f, 128);
   config.rope_scaling = {.kind = RopeScaling::Kind::kLlama3,
                          .factor = 8.0f,
                          .low_freq_factor = 1.0f,
@@ -50,7 +57,7 @@ TEST(RopeTest, Llama3ScalingKeepsShortWavesDividesLongOnesAndBlendsBetween) {
 }
 
 TEST(RopeTest, FactorsOfTheFileDivideTheirFrequency) {
-  ModelConfig config{.rope_theta = 100000.0f, .rope_dim = 4};
+  ModelConfig config = with_rope(100000.0f, 4);
   config.rope_freq_factors = {1.0f, 8.0f};
   const std::vector<float> inv_freqs = rope_inv_freqs(config);
   EXPECT_FLOAT_EQ(inv_freqs[0], 1.0f);
