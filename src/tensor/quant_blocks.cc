@@ -22,7 +22,8 @@ constexpr int kBlockLen = 32;
 constexpr int kSuperBlockLen = 256;
 
 // values[i] = (low nibbles, then high nibbles) - offset
-void unpack_nibbles(const std::uint8_t* qs, int num_bytes, int offset, std::int8_t* values) {
+template <int num_bytes, int offset>
+void unpack_nibbles(const std::uint8_t* qs, std::int8_t* values) {
   for (int i = 0; i < num_bytes; ++i) {
     values[i] = static_cast<std::int8_t>((qs[i] & 0x0f) - offset);
     values[num_bytes + i] = static_cast<std::int8_t>((qs[i] >> 4) - offset);
@@ -38,25 +39,25 @@ void add_fifth_bits(const std::uint8_t* qh, std::int8_t* values) {
 
 void unpack_block(const BlockQ4_0& block, const QuantRow& out) {
   out.scales[0] = load_f16(block.d);
-  unpack_nibbles(block.qs, 16, 8, out.values);
+  unpack_nibbles<16, 8>(block.qs, out.values);
 }
 
 void unpack_block(const BlockQ4_1& block, const QuantRow& out) {
   out.scales[0] = load_f16(block.d);
   out.mins[0] = load_f16(block.m);
-  unpack_nibbles(block.qs, 16, 0, out.values);
+  unpack_nibbles<16, 0>(block.qs, out.values);
 }
 
 void unpack_block(const BlockQ5_0& block, const QuantRow& out) {
   out.scales[0] = load_f16(block.d);
-  unpack_nibbles(block.qs, 16, 16, out.values);
+  unpack_nibbles<16, 16>(block.qs, out.values);
   add_fifth_bits(block.qh, out.values);
 }
 
 void unpack_block(const BlockQ5_1& block, const QuantRow& out) {
   out.scales[0] = load_f16(block.d);
   out.mins[0] = load_f16(block.m);
-  unpack_nibbles(block.qs, 16, 0, out.values);
+  unpack_nibbles<16, 0>(block.qs, out.values);
   add_fifth_bits(block.qh, out.values);
 }
 
@@ -82,14 +83,14 @@ void unpack_k_scales(const Block& block, const QuantRow& out) {
 void unpack_block(const BlockQ4_K& block, const QuantRow& out) {
   unpack_k_scales(block, out);
   for (int pair = 0; pair < 4; ++pair) {
-    unpack_nibbles(block.qs + 32 * pair, 32, 0, out.values + 64 * pair);
+    unpack_nibbles<32, 0>(block.qs + 32 * pair, out.values + 64 * pair);
   }
 }
 
 void unpack_block(const BlockQ5_K& block, const QuantRow& out) {
   unpack_k_scales(block, out);
   for (int pair = 0; pair < 4; ++pair) {
-    unpack_nibbles(block.qs + 32 * pair, 32, 0, out.values + 64 * pair);
+    unpack_nibbles<32, 0>(block.qs + 32 * pair, out.values + 64 * pair);
   }
   for (int group = 0; group < 8; ++group) {
     std::int8_t* values = out.values + 32 * group;
@@ -109,7 +110,7 @@ void unpack_block(const BlockQ6_K& block, const QuantRow& out) {
     const std::uint8_t* ql = block.ql + 64 * half;
     const std::uint8_t* qh = block.qh + 32 * half;
     std::int8_t* values = out.values + 128 * half;
-    unpack_nibbles(ql, 64, 32, values);
+    unpack_nibbles<64, 32>(ql, values);
     for (int quarter = 0; quarter < 4; ++quarter) {
       for (int i = 0; i < 32; ++i) {
         const int high = qh[i] >> (2 * quarter) & 3;
@@ -120,14 +121,14 @@ void unpack_block(const BlockQ6_K& block, const QuantRow& out) {
   }
 }
 
-// Calls use(block, first_element) for every block of a row.
+// Calls use(block, first_element) for every block of a row. Blocks are read where they stand: they
+// are made of bytes and need no alignment.
 template <typename Block, int block_len, typename Use>
 void for_each_block(const std::byte* row, std::int64_t num_elements, Use&& use) {
+  static_assert(alignof(Block) == 1);
+  const auto* blocks = reinterpret_cast<const Block*>(row);
   for (std::int64_t first = 0; first < num_elements; first += block_len) {
-    Block block;
-    std::memcpy(&block, row + first / block_len * static_cast<std::int64_t>(sizeof(Block)),
-                sizeof(Block));
-    use(block, first);
+    use(blocks[first / block_len], first);
   }
 }
 

@@ -26,12 +26,12 @@ std::uint32_t largest_magnitude_bits(const float* x) {
   return largest;
 }
 
-void quantize_group(const float* x, float& scale, float& sum, std::int8_t* values) {
+void quantize_group(const float* x, float& scale, float& sum, std::int16_t* values) {
   const std::uint32_t bits = largest_magnitude_bits(x);
   const float largest = __builtin_bit_cast(float, bits);
   if (bits >= kInfinityBits || largest < kLeastLargest) {
     scale = sum = bits >= kInfinityBits ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
-    std::fill_n(values, kActivationGroup, std::int8_t{0});
+    std::fill_n(values, kActivationGroup, std::int16_t{0});
     return;
   }
   scale = largest / 127.0f;
@@ -39,7 +39,7 @@ void quantize_group(const float* x, float& scale, float& sum, std::int8_t* value
   int total = 0;
   for (int i = 0; i < kActivationGroup; ++i) {
     const float rounded = x[i] * inverse + kRounder - kRounder;
-    const auto value = static_cast<std::int8_t>(static_cast<int>(rounded));
+    const auto value = static_cast<std::int16_t>(static_cast<int>(rounded));
     values[i] = value;
     total += value;
   }
@@ -53,13 +53,14 @@ std::size_t num_groups(std::int64_t num_cols) {
 }  // namespace
 
 std::size_t quantized_row_bytes(std::int64_t num_cols) {
-  return 2 * num_groups(num_cols) * sizeof(float) + static_cast<std::size_t>(num_cols);
+  return 2 * num_groups(num_cols) * sizeof(float) +
+         static_cast<std::size_t>(num_cols) * sizeof(std::int16_t);
 }
 
 ActivationRow activation_row(const std::byte* row, std::int64_t num_cols) {
   const float* scales = reinterpret_cast<const float*>(row);
   const float* sums = scales + num_groups(num_cols);
-  return {scales, sums, reinterpret_cast<const std::int8_t*>(sums + num_groups(num_cols))};
+  return {scales, sums, reinterpret_cast<const std::int16_t*>(sums + num_groups(num_cols))};
 }
 
 void quantize_rows(const float* x, std::int64_t x_stride, std::int64_t num_rows,
@@ -69,7 +70,7 @@ void quantize_rows(const float* x, std::int64_t x_stride, std::int64_t num_rows,
     const float* from = x + row * x_stride;
     float* scales = reinterpret_cast<float*>(out);
     float* sums = scales + groups;
-    std::int8_t* values = reinterpret_cast<std::int8_t*>(sums + groups);
+    std::int16_t* values = reinterpret_cast<std::int16_t*>(sums + groups);
     for (std::size_t g = 0; g < groups; ++g) {
       quantize_group(from + g * kActivationGroup, scales[g], sums[g],
                      values + g * kActivationGroup);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations as the quantized algorithm sees them: int8 in short groups along a token's row, each
-// group with its own fp32 scale.
+// Activations as the quantized algorithm sees them: integers of 8 bits in short groups along a
+// token's row, each group with its own fp32 scale.
 //
-//   x[c] = scales[c / kActivationGroup] * values[c]     values -127 .. 127, to nearest, ties to
-//   even
+//   x[c] = scales[c / kActivationGroup] * values[c]     -127 .. 127, to nearest, ties to even
 //
 // Scales are never rounded to half precision. A weight's minimum multiplies `sums`, which are sums
 // of the quantized values: a sum of the exact ones would let the error of `scale * q` stand alone,
@@ -18,15 +17,16 @@
 
 namespace tvllm::cpu::scalar {
 
-// 16 or 32; a multiple of it is every quantized row. Measured on SmolLM2-135M Q4_1: see
-// docs/decisions.md.
-inline constexpr int kActivationGroup = 32;
+// 16 or 32: quantized rows are whole multiples of both. Over the 2,456 reference positions of
+// SmolLM2-135M Q4_1 the mean difference of log-probabilities from fp32 is 0.0646 with 32, which is
+// llama.cpp's figure too, and 0.0488 with 16.
+inline constexpr int kActivationGroup = 16;
 
-// One token's row, as offsets into its bytes: scales, then sums, then values.
+// One token's row: scales, then sums, then values. The integers stand as 16 bits, as in matmul.cc.
 struct ActivationRow {
   const float* scales;  // [num_cols / kActivationGroup]
   const float* sums;    // the same: scale * sum of the group's values
-  const std::int8_t* values;
+  const std::int16_t* values;
 };
 
 std::size_t quantized_row_bytes(std::int64_t num_cols);
