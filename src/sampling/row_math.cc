@@ -154,7 +154,7 @@ void exp_row(std::span<const float> logits, float max, float scale, std::span<fl
 }
 
 double sum_exp(std::span<const float> logits, float max) {
-  std::array<float, kSumBlock> weights;
+  std::array<float, kSumBlock> weights{};
   double total = 0;
   for (std::size_t begin = 0; begin < logits.size(); begin += kSumBlock) {
     const std::size_t size = std::min(kSumBlock, logits.size() - begin);

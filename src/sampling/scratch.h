@@ -44,8 +44,8 @@ struct SamplerScratch {
 
   // Histogram of weights by the bits of their floats (truncation.cc).
   static constexpr std::size_t kNumBuckets = 2048;
-  std::array<double, kNumBuckets> bucket_mass;
-  std::array<std::uint32_t, kNumBuckets> bucket_count;
+  std::array<double, kNumBuckets> bucket_mass{};
+  std::array<std::uint32_t, kNumBuckets> bucket_count{};
 };
 
 }  // namespace tvllm::sampling

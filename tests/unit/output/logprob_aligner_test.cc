@@ -22,6 +22,7 @@ class AlignerTest : public ::testing::Test {
   }
   static std::vector<TokenId> ids_of(const std::vector<TokenPiece>& pieces) {
     std::vector<TokenId> ids;
+    ids.reserve(pieces.size());
     for (const TokenPiece& piece : pieces)
       ids.push_back(piece.id);
     return ids;

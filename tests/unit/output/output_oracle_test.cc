@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/utf8.h"
@@ -20,38 +22,33 @@ namespace {
 using Ids = std::vector<TokenId>;
 
 // Tokens that overlap with each other and with the stop strings, and that cut characters apart.
-const std::vector<std::string>& token_table() {
-  static const std::vector<std::string> table = {"a",
-                                                 "b",
-                                                 "c",
-                                                 "ab",
-                                                 "ba",
-                                                 "abc",
-                                                 "cab",
-                                                 " a",
-                                                 "aa",
-                                                 "bab",
-                                                 "\xc3",
-                                                 "\xa9",
-                                                 "\xc3\xa9",
-                                                 "\xf0\x9f",
-                                                 "\x98",
-                                                 "\x80",
-                                                 "\x98\x80",
-                                                 "a\xf0",
-                                                 "\x9f\x98\x80"
-                                                 "b",
-                                                 "\xff",
-                                                 "\xa9"
-                                                 "a"};
-  return table;
-}
+constexpr std::string_view kTokens[] = {"a",
+                                        "b",
+                                        "c",
+                                        "ab",
+                                        "ba",
+                                        "abc",
+                                        "cab",
+                                        " a",
+                                        "aa",
+                                        "bab",
+                                        "\xc3",
+                                        "\xa9",
+                                        "\xc3\xa9",
+                                        "\xf0\x9f",
+                                        "\x98",
+                                        "\x80",
+                                        "\x98\x80",
+                                        "a\xf0",
+                                        "\x9f\x98\x80\x62",
+                                        "\xff",
+                                        "\xa9\x61"};
 
 std::unique_ptr<tokenizer::Tokenizer> make_oracle_tokenizer() {
   TokenizerData data;
   data.model = "gpt2";
   data.pre_tokenizer = "gpt-2";
-  for (const std::string& bytes : token_table()) {
+  for (const std::string_view bytes : kTokens) {
     std::string text;
     for (const char c : bytes)
       text += tokenizer::byte_to_alphabet(static_cast<std::uint8_t>(c));
@@ -97,8 +94,8 @@ Expected oracle(const Case& c) {
     const bool is_last = i + 1 == c.ids.size();
     const bool is_silent =
         (is_last && c.finish == FinishReason::kStop && !c.options.include_stop_str_in_output) ||
-        static_cast<std::size_t>(c.ids[i]) >= token_table().size();
-    if (!is_silent) bytes += token_table()[static_cast<std::size_t>(c.ids[i])];
+        static_cast<std::size_t>(c.ids[i]) >= std::size(kTokens);
+    if (!is_silent) bytes += kTokens[static_cast<std::size_t>(c.ids[i])];
     const std::size_t num_settled = bytes.size() - (is_last ? 0 : incomplete_len(bytes));
     out.text_after.push_back(to_valid_utf8(std::string_view(bytes).substr(0, num_settled)));
     out.num_bytes.push_back(bytes.size());
@@ -140,16 +137,16 @@ std::size_t held_by_stop(const std::string& text, const OutputOptions& options) 
 }
 
 Case random_case(std::mt19937& rng) {
-  static const std::vector<std::string> kParts = {
+  static const std::vector<std::string> parts = {
       "a", "b", "c", "ab", "abc", " a", "\xc3\xa9", "\xf0\x9f\x98\x80", "\xef\xbf\xbd"};
   Case c;
   c.ids.resize(1 + rng() % 25);
   for (TokenId& id : c.ids)
-    id = static_cast<TokenId>(rng() % (token_table().size() + 1));
+    id = static_cast<TokenId>(rng() % (std::size(kTokens) + 1));
   c.options.stop.resize(rng() % 4);
   for (std::string& stop : c.options.stop) {
     for (std::size_t i = 1 + rng() % 4; i > 0; --i)
-      stop += kParts[rng() % kParts.size()];
+      stop += parts[rng() % parts.size()];
   }
   c.options.include_stop_str_in_output = rng() % 4 == 0;
   c.options.min_tokens = rng() % 3 == 0 ? static_cast<std::int32_t>(rng() % 12) : 0;

@@ -118,6 +118,7 @@ TEST(SamplerTest, ATokenIsAFunctionOfRowSeedChoiceAndPositionAlone) {
   const SamplingParams params = sampled_with(1.0f, 0.95f);
   Fixture once(params, row);
   std::vector<TokenId> expected;
+  expected.reserve(64);
   for (int i = 0; i < 64; ++i)
     expected.push_back(once.token_at(i));
 
@@ -125,6 +126,7 @@ TEST(SamplerTest, ATokenIsAFunctionOfRowSeedChoiceAndPositionAlone) {
   std::vector<std::vector<TokenId>> got(4);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(got.size());
     for (int worker = 0; worker < 4; ++worker) {
       threads.emplace_back([&, worker] {
         Fixture other(sampled_with(1.3f, 0.7f, 40), random_row(9000, 1.0f, 6));
