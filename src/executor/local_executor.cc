@@ -19,6 +19,12 @@ std::int32_t num_judged_tokens(const PlannedSequence& planned, const Request& re
   return std::max(0, end - planned.num_computed_tokens);
 }
 
+// A row without valid logits gives its token no rank (sampling/logprobs.h).
+bool all_ranked(const std::vector<PositionLogprobs>& positions) {
+  return std::all_of(positions.begin(), positions.end(),
+                     [](const PositionLogprobs& p) { return p.token.rank > 0; });
+}
+
 }  // namespace
 
 LocalExecutor::LocalExecutor(std::unique_ptr<model::Model> model,
@@ -47,9 +53,16 @@ void LocalExecutor::submit(const StepPlan& plan) {
   model_->forward(batch_builder_.build(plan, plan.token_ids), caches_);
   list_logit_rows(plan);
   compute_rows(plan);
+  finish_result(plan);
+}
+
+void LocalExecutor::finish_result(const StepPlan& plan) {
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
-    const TokenId token_id = result_.sequences[i].token_id;
-    if (token_id != kNoToken) slot(plan.sequences[i].state_slot).sampler.append(token_id);
+    SequenceResult& result = result_.sequences[i];
+    if (!all_ranked(result.prompt_logprobs)) result.error = SequenceError::kInvalidLogits;
+    if (result.token_id != kNoToken) {
+      slot(plan.sequences[i].state_slot).sampler.append(result.token_id);
+    }
   }
 }
 

@@ -62,6 +62,7 @@ class LocalExecutor final : public ModelExecutor {
   void prepare_result(const StepPlan& plan);
   void list_logit_rows(const StepPlan& plan);
   void compute_rows(const StepPlan& plan);
+  void finish_result(const StepPlan& plan);
   void reduce_rows(const StepPlan& plan, std::size_t first, FloatMatrix logits);
   void reduce_row(const StepPlan& plan, const LogitRow& row, std::span<float> logits,
                   sampling::SamplerScratch& scratch);
