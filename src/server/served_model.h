@@ -16,12 +16,12 @@ namespace tvllm::server {
 
 // What a model's generation config says for requests that say nothing.
 struct GenerationDefaults {
-  std::optional<float> temperature;
-  std::optional<float> top_p;
-  std::optional<std::int32_t> top_k;
-  std::optional<float> min_p;
-  std::optional<float> repetition_penalty;
-  std::optional<std::int32_t> max_tokens;
+  std::optional<float> temperature{};
+  std::optional<float> top_p{};
+  std::optional<std::int32_t> top_k{};
+  std::optional<float> min_p{};
+  std::optional<float> repetition_penalty{};
+  std::optional<std::int32_t> max_tokens{};
 };
 
 // The model behind the API, as far as text needs it. What it points to outlives the server.
