@@ -41,6 +41,21 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   count.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(size == 0 ? 1 : size);
 }
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  count.fetch_add(1, std::memory_order_relaxed);
+  const auto unit = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(unit, (size / unit + 1) * unit);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* memory = ::operator new(size, alignment, std::nothrow)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
