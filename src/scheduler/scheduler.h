@@ -110,12 +110,11 @@ class Scheduler {
   void plan_tokens(Sequence& seq, std::int32_t num_tokens);
   void unplan_tokens(Sequence& seq);
   bool make_room(Sequence& seq, std::int32_t num_tokens);
-  bool may_take(std::int32_t num_blocks) const;
   std::int32_t num_blocks_to_come() const;
   Sequence& choose_victim() const;
   void preempt(Sequence& victim);
-  bool can_admit(const Sequence& seq, std::int64_t num_reserved_blocks) const;
-  std::int64_t num_reserved_blocks() const;
+  bool can_admit(const Sequence& seq) const;
+  bool is_running_complete() const;
   void admit(Sequence& seq, StepPlan& plan);
   void write_sequence(Sequence& seq, StepPlan& plan) const;
 

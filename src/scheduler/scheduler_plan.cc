@@ -49,17 +49,14 @@ void Scheduler::plan_running() {
 // In strict order: the first that cannot be admitted holds back all behind it, since letting small
 // requests pass would starve a large one. Needs no preemption, so nothing here is rolled back.
 void Scheduler::plan_waiting(StepPlan& plan) {
-  if (waiting_.empty()) return;
-  std::int64_t num_reserved = num_reserved_blocks();
   while (budget_.num_tokens > 0 && !waiting_.empty() && state_slots_.has_free()) {
     Sequence& seq = waiting_.front();
     const std::int32_t num_tokens = num_tokens_to_plan(seq);
-    if (num_tokens == 0 || !can_admit(seq, num_reserved)) break;
+    if (num_tokens == 0 || !can_admit(seq)) break;
     admit(seq, plan);
     const bool has_room = kv_cache_.allocate_slots(seq.id, num_tokens);
     TVLLM_CHECK(has_room, "sequence ", seq.id, " was admitted without room");
     plan_tokens(seq, num_tokens);
-    num_reserved += kv_cache_.num_missing_blocks(seq.id, seq.num_known_tokens());
   }
 }
 
@@ -123,9 +120,9 @@ void Scheduler::unplan_tokens(Sequence& seq) {
 bool Scheduler::make_room(Sequence& seq, std::int32_t num_tokens) {
   const std::int64_t end = seq.num_computed_tokens + num_tokens;
   const std::int32_t num_missing = kv_cache_.num_missing_blocks(seq.id, end);
-  while (!may_take(num_missing)) {
-    const std::int32_t num_coming = kv_cache_.num_free_blocks() + num_blocks_to_come();
+  while (!kv_cache_.allocate_slots(seq.id, end)) {
     budget_.is_short_of_blocks = true;
+    const std::int32_t num_coming = kv_cache_.num_free_blocks() + num_blocks_to_come();
     if (num_missing + budget_.num_claimed_blocks <= num_coming) {
       budget_.num_claimed_blocks += num_missing;
       return false;
@@ -134,17 +131,7 @@ bool Scheduler::make_room(Sequence& seq, std::int32_t num_tokens) {
     preempt(victim);
     if (&victim == &seq) return false;
   }
-  const bool has_room = kv_cache_.allocate_slots(seq.id, end);
-  TVLLM_CHECK(has_room, "sequence ", seq.id, " was promised blocks that are not there");
   return true;
-}
-
-// Not what sequences before this one wait for.
-bool Scheduler::may_take(std::int32_t num_blocks) const {
-  const std::int32_t num_free = kv_cache_.num_free_blocks();
-  if (num_blocks > num_free) return false;
-  if (num_blocks == 0 || budget_.num_claimed_blocks == 0) return true;
-  return num_blocks + budget_.num_claimed_blocks <= num_free + num_blocks_to_come();
 }
 
 // Held by sequences that have left the schedule and are still named by submitted steps.
@@ -178,23 +165,21 @@ void Scheduler::preempt(Sequence& victim) {
   leave_if_unreferenced(victim);
 }
 
-// All that the sequence knows must fit, beside what running ones still need for what they know, and
-// a share stays free for their growth: else it would be preempted again before it got anywhere. A
-// sequence that has the engine for itself needs no such share.
-bool Scheduler::can_admit(const Sequence& seq, std::int64_t num_reserved_blocks) const {
+// All that the sequence knows must fit, and a share stays free for the growth of those that run:
+// else it would be preempted again before it got anywhere. A sequence that has the engine for
+// itself needs no such share. What others that were admitted before still need for their known
+// tokens is nothing: an incomplete prompt has used up the budget, and nobody is admitted beside it.
+bool Scheduler::can_admit(const Sequence& seq) const {
+  TVLLM_DCHECK(is_running_complete(), "a prompt is incomplete beside an admission");
   const bool is_alone = state_slots_.num_taken() == 0;
-  const std::int64_t num_kept_free = is_alone ? 0 : num_reserved_blocks + num_watermark_blocks_;
   const std::int64_t num_needed = kv_cache_.num_blocks_for_tokens(seq.num_known_tokens());
-  return num_needed + num_kept_free <= kv_cache_.num_free_blocks();
+  return num_needed + (is_alone ? 0 : num_watermark_blocks_) <= kv_cache_.num_free_blocks();
 }
 
-std::int64_t Scheduler::num_reserved_blocks() const {
-  std::int64_t num_blocks = 0;
-  for (const Sequence* seq : running_) {
-    const std::int32_t end = seq->num_computed_tokens + seq->num_tokens_to_compute();
-    num_blocks += kv_cache_.num_missing_blocks(seq->id, end);
-  }
-  return num_blocks;
+bool Scheduler::is_running_complete() const {
+  return std::all_of(running_.begin(), running_.end(), [](const Sequence* seq) {
+    return seq->num_planned_tokens == seq->num_tokens_to_compute();
+  });
 }
 
 void Scheduler::admit(Sequence& seq, StepPlan& plan) {

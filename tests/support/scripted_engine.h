@@ -35,15 +35,12 @@ class ScriptedEngine {
   ScriptedExecutor& executor() { return executor_; }
   bool has_work() const { return scheduler_.has_work() || !in_flight_.empty(); }
 
-  // Makes and submits a plan, then collects the oldest one if there may be no further in flight or
-  // nothing could be planned. The plan; events are appended to `events`. Do not go on after a
-  // violation of the executor.
+  // Makes and submits a plan, then collects the oldest one if that is due. Events are appended to
+  // `events`. Do not go on after a violation of the executor.
   const StepPlan& step(std::vector<TokenEvent>& events,
                        std::int32_t prefill_allowance = scheduler::kNoPrefillBound) {
     const StepPlan& plan = submit(prefill_allowance);
-    if (!executor_.violation().empty()) return plan;
-    const bool is_full = in_flight_.size() == static_cast<std::size_t>(max_in_flight());
-    if (is_full || plan.empty()) collect(plan, events);
+    if (executor_.violation().empty()) collect_if_due(plan, events);
     return plan;
   }
 
@@ -59,7 +56,11 @@ class ScriptedEngine {
     ++num_plans_;
     return plan;
   }
-  void collect(const StepPlan& newest, std::vector<TokenEvent>& events) {
+  // Due when there may be no further plan in flight, or the newest had nothing to do.
+  void collect_if_due(const StepPlan& newest, std::vector<TokenEvent>& events) {
+    const bool is_full =
+        in_flight_.size() == static_cast<std::size_t>(executor_.max_steps_in_flight());
+    if (!is_full && !newest.empty()) return;
     if (in_flight_.empty()) {
       scheduler_.apply(newest, StepResult{}, events);
     } else {
@@ -70,8 +71,6 @@ class ScriptedEngine {
   }
 
  private:
-  int max_in_flight() const { return executor_.max_steps_in_flight(); }
-
   scheduler::Scheduler scheduler_;
   ScriptedExecutor executor_;
   std::array<StepPlan, 2> plans_;

@@ -148,6 +148,35 @@ TEST(SchedulerDepthTwoTest, PreemptsOneVictimWhoseBlocksComeLaterAndNotEverybody
   EXPECT_EQ(shares(f.s.plan()), "1:1+ 2:1+");
 }
 
+TEST(SchedulerDepthTwoTest, PromisesTheBlocksOfOneVictimOnce) {
+  SteppedScheduler s({.block_size = 4, .num_blocks = 5});
+  s.add({.prompt_len = 7, .max_tokens = 5});
+  s.add({.prompt_len = 7, .max_tokens = 5});
+  s.add({.prompt_len = 2, .max_tokens = 5});
+  EXPECT_EQ(shares(s.plan()), "1:7+ 2:7+ 3:2+");
+  EXPECT_EQ(shares(s.plan()), "1:1+ 2:1+ 3:1+");
+  s.apply();
+  EXPECT_EQ(shares(s.plan()), "");
+  // The third has one block, which is for the first; so the second gives way itself.
+  EXPECT_EQ(s->stats().num_preemptions, 2u);
+  EXPECT_EQ(s->stats().num_running, 1);
+}
+
+TEST(SchedulerDepthTwoTest, AdmitsAVictimAgainOnlyWhenNoStepNamesIt) {
+  SteppedScheduler s({.block_size = 4, .num_blocks = 8});
+  s.add({.prompt_len = 7, .max_tokens = 9});
+  s.add({.prompt_len = 15, .max_tokens = 1});
+  s.add({.prompt_len = 7, .max_tokens = 9});
+  EXPECT_EQ(shares(s.plan()), "1:7+ 2:15+ 3:7+");
+  EXPECT_EQ(shares(s.plan()), "1:1+ 3:1+");
+  EXPECT_EQ(shares(s.plan()), "") << "the third is preempted and named by two steps";
+  s.apply();  // the second ends and frees four blocks
+  EXPECT_EQ(s->kv_cache().num_free_blocks(), 4);
+  EXPECT_EQ(shares(s.plan()), "1:1+") << "the third would fit, but one step still names it";
+  s.apply();
+  EXPECT_EQ(shares(s.plan()), "1:1+ 3:9+");
+}
+
 TEST(SchedulerDepthTwoTest, ResumesAVictimWithTheTokensThatWereInFlight) {
   FullHouseInFlight f;
   f.s.plan();

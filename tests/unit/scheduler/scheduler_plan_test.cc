@@ -169,26 +169,17 @@ TEST(SchedulerPlanTest, AdmitsOnlyWhereTheWholePromptFitsNotItsFirstChunkAlone) 
   EXPECT_EQ(s.step(), "1:1+");
 }
 
-TEST(SchedulerPlanTest, CountsWhatAdmittedPromptsStillNeed) {
+TEST(SchedulerPlanTest, GivesNobodyTheBlocksThatAnIncompletePromptStillNeeds) {
   SteppedScheduler s({.max_num_batched_tokens = 12, .block_size = 4, .num_blocks = 8});
   s.add({.prompt_len = 8});
   s.step();                                    // 2 blocks
   s.add({.prompt_len = 20, .max_tokens = 4});  // 5 blocks, 3 of them in the first chunk
-  s.add({.prompt_len = 8});                    // 2 blocks: free, but promised to the one before
+  s.add({.prompt_len = 8});                    // 2 blocks are free, but promised to the one before
   EXPECT_EQ(s.step(), "1:1+ 2:11");
   EXPECT_EQ(s->kv_cache().num_free_blocks(), 2);
-  EXPECT_EQ(s.step(), "1:1+ 2:9+");
+  EXPECT_EQ(s.step(4), "1:1+ 2:4");
+  EXPECT_EQ(s.step(), "1:1+ 2:5+");
   EXPECT_EQ(s->stats().num_preemptions, 0u);
-}
-
-TEST(SchedulerPlanTest, CountsPromptsAdmittedInTheSameStep) {
-  SteppedScheduler s({.max_num_batched_tokens = 12, .block_size = 4, .num_blocks = 6});
-  s.add({.prompt_len = 10, .max_tokens = 2});  // 3 blocks
-  s.add({.prompt_len = 9, .max_tokens = 2});   // 3 blocks, of which this step takes 1
-  s.add({.prompt_len = 1, .max_tokens = 2});   // none left for it, though 2 are free
-  EXPECT_EQ(s.step(), "1:10+ 2:2");
-  EXPECT_EQ(s->kv_cache().num_free_blocks(), 2);
-  EXPECT_EQ(s.step(), "1:1+ 2:7+");
 }
 
 TEST(SchedulerPlanTest, HonoursThePrefillAllowanceBesideDecodes) {

@@ -85,9 +85,14 @@ TEST(SchedulerPreemptionTest, GoesBackBeforeLaterArrivals) {
 }
 
 TEST(SchedulerPreemptionTest, AdmitsNobodyInAStepThatPreempts) {
-  SteppedScheduler s = full_house();
-  s.add({.prompt_len = 1, .max_tokens = 1});
-  EXPECT_EQ(s.step(), "1:1+");
+  SteppedScheduler s({.block_size = 4, .num_blocks = 4, .policy = SchedulingPolicy::kPriority});
+  s.add({.prompt_len = 7, .max_tokens = 5, .priority = 1});
+  s.add({.prompt_len = 7, .max_tokens = 5, .priority = 2});
+  s.step();
+  s.step();
+  s.add({.prompt_len = 1, .max_tokens = 1, .priority = 0});
+  EXPECT_EQ(s.step(), "1:1+") << "the victim's second block would be enough for the third";
+  EXPECT_EQ(s.step(), "1:1+ 3:1+");
 }
 
 TEST(SchedulerPreemptionTest, PreemptsAsManyAsItMustAndNoMore) {
@@ -136,6 +141,25 @@ TEST(SchedulerPreemptionTest, TakesBackTheShareOfAVictimThatWasPlannedAlready) {
   EXPECT_EQ(s->kv_cache().num_used_blocks(), 3);
   EXPECT_THAT(s.apply(), SizeIs(1));
   EXPECT_EQ(s->stats().num_generated_tokens, 4u);
+}
+
+TEST(SchedulerPreemptionTest, GivesThePlannedVictimsTokensToThoseBehind) {
+  SteppedScheduler s({.max_num_seqs = 3,
+                      .max_num_batched_tokens = 3,
+                      .block_size = 4,
+                      .num_blocks = 7,
+                      .policy = SchedulingPolicy::kPriority});
+  s.add({.prompt_len = 3, .max_tokens = 20, .priority = 9});
+  ASSERT_EQ(s.step(), "1:3+");
+  s.add({.prompt_len = 2, .max_tokens = 20, .priority = 0});
+  ASSERT_EQ(s.step(), "1:1+ 2:2+");
+  s.add({.prompt_len = 8, .priority = 0});
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(s.step(), "1:1+ 2:1+ 3:1");
+  }
+  // The first is planned, then loses its share to the second's third block: two tokens are left for
+  // the prompt instead of one.
+  EXPECT_EQ(s.step(), "2:1+ 3:2+");
 }
 
 TEST(SchedulerPreemptionTest, SkipsNobodyAfterAVictimFromTheMiddle) {
@@ -196,25 +220,27 @@ std::vector<int> delivered_positions(const std::vector<TokenEvent>& events, SeqI
 TEST(SchedulerPreemptionTest, DeliversPromptLogprobsOnceThoughTheyAreComputedTwice) {
   for (const int depth : {1, 2}) {
     const testing::SchedulerSpec spec{
-        .max_num_seqs = 2, .max_num_batched_tokens = 6, .block_size = 4, .num_blocks = 5};
+        .max_num_seqs = 2, .max_num_batched_tokens = 3, .block_size = 4, .num_blocks = 7};
     testing::ScriptedEngine engine(spec.options(), depth, 1000);
     std::vector<TokenEvent> events;
+    // The second computes two prompt tokens a step beside the first, which outgrows it when 16 are
+    // done; later it recomputes three a step, the chunk [15, 18) among them.
     engine.scheduler().add(SeqId(1),
-                           make_request({.prompt_len = 4, .max_tokens = 12, .ignore_eos = true}));
+                           make_request({.prompt_len = 1, .max_tokens = 11, .ignore_eos = true}));
     engine.scheduler().add(
         SeqId(2),
         make_request(
-            {.prompt_len = 12, .max_tokens = 4, .num_prompt_logprobs = 0, .ignore_eos = true}));
+            {.prompt_len = 20, .max_tokens = 4, .num_prompt_logprobs = 0, .ignore_eos = true}));
     while (engine.has_work()) {
       engine.step(events);
       ASSERT_EQ(engine.executor().violation(), "");
     }
     EXPECT_GE(engine.scheduler().stats().num_preemptions, 1u) << "depth " << depth;
     EXPECT_THAT(delivered_positions(events, SeqId(2)),
-                ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11))
+                ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19))
         << "depth " << depth;
     EXPECT_THAT(delivered_positions(events, SeqId(1)), IsEmpty());
-    EXPECT_EQ(engine.scheduler().stats().num_prompt_tokens, 16u) << "recomputed ones count once";
+    EXPECT_EQ(engine.scheduler().stats().num_prompt_tokens, 21u) << "recomputed ones count once";
   }
 }
 
