@@ -15,9 +15,8 @@ inline constexpr std::uint64_t kMaxKeyBytes = 65535;      // the format's own li
 inline constexpr std::uint64_t kMaxTensorNameBytes = 64;  // the format's own limit
 inline constexpr std::uint64_t kMaxStringBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kMaxArrayElements = std::uint64_t{1} << 22;
-// Arrays of arrays are in the format's description and in no file of a model: refused, so that
-// nesting has no depth to speak of.
-inline constexpr int kMaxArrayNesting = 1;
+// Arrays of arrays are in the format's description and in no file of a model: they are refused, so
+// there is no limit of nesting.
 
 inline constexpr std::uint32_t kMaxTensorDims = 4;
 inline constexpr std::uint64_t kMaxTensorDim = 0x7fffffff;  // indices of rows and columns are int32

@@ -212,8 +212,8 @@ TEST_F(RealFileTest, CanBeRepackedWithAnotherAlignment) {
   }
 }
 
-// 12 ms in a release build on the two-core machine of docs/performance.md, most of it strings of
-// the vocabulary; the bound is for debug builds on a busy one.
+// 10 ms in a release build, most of it the strings of the vocabulary; the bound is for sanitizer
+// builds on a busy machine.
 TEST_F(RealFileTest, LoadsInAFractionOfASecond) {
   auto best = std::chrono::steady_clock::duration::max();
   for (int i = 0; i < 3; ++i) {
