@@ -10,6 +10,7 @@
 #include "base/entropy.h"
 #include "base/strings.h"
 #include "base/thread_pool.h"
+#include "cli/help_formatter.h"
 #include "cli/report.h"
 
 namespace tvllm::cli {
@@ -17,11 +18,6 @@ namespace tvllm::cli {
 namespace {
 
 constexpr std::int32_t kMaxInt = std::numeric_limits<std::int32_t>::max();
-
-// "65536", "512M", "4G": CLI11's suffixes are binary here (K = 1024).
-CLI::AsSizeValue size_suffix() {
-  return CLI::AsSizeValue(false);
-}
 
 }  // namespace
 
@@ -32,15 +28,15 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
   app.add_option("--max-model-len", config.max_model_len,
                  "Prompt plus output tokens of one sequence [the model's context, or what the KV "
                  "cache holds]")
-      ->check(CLI::Range(2, kMaxInt))
+      ->check(in_range(2, kMaxInt))
       ->group(kModel);
   app.add_option("--max-num-seqs", config.max_num_seqs, "Sequences in one step")
-      ->check(CLI::Range(1, 65536))
+      ->check(in_range(1, 65536))
       ->capture_default_str()
       ->group(kModel);
   app.add_option("--max-num-batched-tokens", config.max_num_batched_tokens,
                  "Token budget of one step: long prompts are computed in chunks of at most this")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(in_range(1, 1 << 20))
       ->capture_default_str()
       ->group(kModel);
   app.add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
@@ -49,15 +45,15 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
       ->group(kModel);
   app.add_option("--max-queued-requests", config.max_queued_requests,
                  "Choices that may wait beyond --max-num-seqs; past that the answer is 429")
-      ->check(CLI::Range(0, 1 << 24))
+      ->check(in_range(0, 1 << 24))
       ->capture_default_str()
       ->group(kModel);
 
   const char* const kCache = "KV cache";
   app.add_option("--kv-cache-memory-bytes", config.kv_cache_memory_bytes,
-                 "Memory of the KV cache, e.g. 512M or 4G [the lesser of 4 GiB and a quarter of "
-                 "what is available]")
-      ->transform(size_suffix())
+                 "Memory of the KV cache: bytes, or with K, M or G behind [the lesser of 4 GiB and "
+                 "a quarter of what is available]")
+      ->transform(CLI::AsSizeValue(false).description(""))
       ->group(kCache);
   app.add_option("--kv-cache-dtype", config.kv_cache_dtype, "Element type of K and V")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}))
@@ -69,15 +65,16 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
       ->group(kCache);
   app.add_option("--num-gpu-blocks-override", config.num_blocks_override,
                  "Number of blocks, whatever the memory: for tests of preemption")
-      ->check(CLI::Range(1, kMaxInt))
+      ->check(in_range(1, kMaxInt))
       ->group(kCache);
 
   const char* const kCpu = "CPU";
-  app.add_option("--threads", config.num_threads,
-                 str_cat("Threads of the forward pass, 1 to ", num_machine_cpus(),
-                         " [physical cores, affinity and cgroup quota allowing: ",
-                         default_num_threads(), "]"))
-      ->check(CLI::Range(1, num_machine_cpus()))
+  app.add_option(
+         "--threads", config.num_threads,
+         str_cat("Threads of the forward pass [physical cores, as affinity and cgroup quota "
+                 "allow: ",
+                 default_num_threads(), "]"))
+      ->check(in_range(1, num_machine_cpus()))
       ->group(kCpu);
   app.add_option("--cpu-isa", config.cpu_isa,
                  str_cat("Instruction set of the kernels: ", cpu::cpu_isa_list(),
@@ -91,23 +88,23 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
   SamplingParams& params = flags.params;
   const char* const kSampling = "Sampling";
   app.add_option("--max-tokens", params.max_tokens, "Most tokens to generate")
-      ->check(CLI::Range(1, kMaxInt))
+      ->check(in_range(1, kMaxInt))
       ->capture_default_str()
       ->group(kSampling);
   app.add_option("--temperature", params.temperature, "0 is greedy")
-      ->check(CLI::Range(0.0, 2.0))
+      ->check(in_range(0.0, 2.0))
       ->capture_default_str()
       ->group(kSampling);
   app.add_option("--top-p", params.top_p, "Keep the smallest set with this probability")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(in_range(0.0, 1.0))
       ->capture_default_str()
       ->group(kSampling);
   app.add_option("--top-k", params.top_k, "Keep this many tokens, 0 for all")
-      ->check(CLI::Range(-1, kMaxInt))
+      ->check(in_range(-1, kMaxInt))
       ->capture_default_str()
       ->group(kSampling);
   app.add_option("--min-p", params.min_p, "Drop tokens below this share of the best one's")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(in_range(0.0, 1.0))
       ->capture_default_str()
       ->group(kSampling);
   app.add_option("--repetition-penalty", params.repetition_penalty, "Above 1 discourages repeats")
@@ -115,6 +112,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
       ->group(kSampling);
   app.add_option("--seed", flags.seed, "Same seed, same text [fresh]")->group(kSampling);
   app.add_option("--stop", flags.stop, "End before this text; may be given several times")
+      ->allow_extra_args(false)
       ->group(kSampling);
   app.add_flag("--ignore-eos", params.ignore_eos, "Go on to --max-tokens")->group(kSampling);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/version.h"
+#include "cli/help_formatter.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 
@@ -23,7 +25,7 @@ int run(int argc, char** argv) {
                 "tiny-vllm");
   root.set_version_flag("--version", std::string(kVersion));
   root.require_subcommand(1);
-  root.get_formatter()->column_width(34);
+  root.formatter(std::make_shared<HelpFormatter>());
   root.footer("'tiny-vllm VERB --help' lists a verb's options.");
   const std::vector<Verb> verbs = {add_serve(root), add_generate(root), add_chat(root),
                                    add_tokenize(root), add_inspect(root)};

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "base/version.h"
 #include "cli/engine_flags.h"
+#include "cli/help_formatter.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "engine/engine_thread.h"
@@ -39,11 +40,12 @@ void add_server_flags(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->group(kServer);
   app.add_option("--port", server.port, "Port to listen on, 0 for any free one")
-      ->check(CLI::Range(0, 65535))
+      ->check(in_range(0, 65535))
       ->capture_default_str()
       ->group(kServer);
   app.add_option("--api-key", options.api_keys,
-                 "Key that clients must send; several may be given, and VLLM_API_KEY is one too")
+                 "Key that clients must send; may be given several times")
+      ->allow_extra_args(false)
       ->envname("VLLM_API_KEY")
       ->group(kServer);
   app.add_option("--served-model-name", server.served_model_names,
@@ -56,12 +58,12 @@ void add_server_flags(CLI::App& app, Options& options) {
       ->group(kServer);
   app.add_option("--max-logprobs", server.request_limits.max_logprobs,
                  "Most log-probabilities a request may ask for at a position, -1 for no limit")
-      ->check(CLI::Range(-1, 1 << 20))
+      ->check(in_range(-1, 1 << 20))
       ->capture_default_str()
       ->group(kServer);
   app.add_option("--shutdown-timeout", options.shutdown_timeout_s,
                  "Seconds that open answers have after SIGTERM; a second signal ends them at once")
-      ->check(CLI::Range(0, 86400))
+      ->check(in_range(0, 86400))
       ->capture_default_str()
       ->group(kServer);
   app.add_flag("--trust-request-chat-template", server.request_limits.trust_request_chat_template,
