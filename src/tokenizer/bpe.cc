@@ -101,8 +101,8 @@ void Bpe::merge_word(std::string_view word, Scratch& scratch, std::vector<TokenI
 }
 
 void Bpe::merge_short_word(std::string_view word, std::vector<TokenId>& out) const {
-  std::array<TokenId, kMaxShortWord> ids;
-  std::array<std::uint32_t, kMaxShortWord> ranks;  // of the pair that begins here
+  std::array<TokenId, kMaxShortWord> ids{};
+  std::array<std::uint32_t, kMaxShortWord> ranks{};  // of the pair that begins here
   std::size_t num_ids = 0;
   for (const char c : word) {
     const TokenId id = byte_tokens_[static_cast<std::uint8_t>(c)];

@@ -110,23 +110,27 @@ TEST(BpeTest, TakesLessThanThreeTimesAsLongForTwiceTheText) {
   }
 }
 
+struct StackCheck {
+  std::vector<LongRun> runs;
+  std::size_t num_right = 0;
+};
+
 TEST(BpeTest, NeedsLittleStackForVeryLongRuns) {
   smollm2();  // made on the test's own stack
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} << 10), 0);
   const auto encode_all = [](void* context) -> void* {
-    std::size_t num_wrong = 0;
-    for (const LongRun& run : *static_cast<const std::vector<LongRun>*>(context))
-      num_wrong += smollm2().encode(run.text()) != run.ids;
-    return reinterpret_cast<void*>(num_wrong);
+    StackCheck& check = *static_cast<StackCheck*>(context);
+    for (const LongRun& run : check.runs)
+      check.num_right += smollm2().encode(run.text()) == run.ids;
+    return nullptr;
   };
-  std::vector<LongRun> runs = long_runs();
+  StackCheck check{long_runs(), 0};
   pthread_t thread{};
-  ASSERT_EQ(pthread_create(&thread, &attributes, encode_all, &runs), 0);
-  void* num_wrong = nullptr;
-  ASSERT_EQ(pthread_join(thread, &num_wrong), 0);
-  EXPECT_EQ(num_wrong, nullptr);
+  ASSERT_EQ(pthread_create(&thread, &attributes, encode_all, &check), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_EQ(check.num_right, 10u);
   pthread_attr_destroy(&attributes);
 }
 

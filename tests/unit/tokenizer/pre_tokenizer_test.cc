@@ -25,6 +25,7 @@ std::vector<std::string> words_of(std::string_view name, std::string_view text) 
 
 std::vector<TokenId> lens_of(const std::vector<std::string>& words) {
   std::vector<TokenId> lens;
+  lens.reserve(words.size());
   for (const std::string& word : words)
     lens.push_back(static_cast<TokenId>(word.size()));
   return lens;

@@ -221,6 +221,7 @@ TEST(TokenizerTest, EncodesOnSeveralThreadsAtOnce) {
   std::array<bool, 4> equal{};
   {
     std::vector<std::jthread> threads;
+    threads.reserve(equal.size());
     for (bool& result : equal)
       threads.emplace_back([&] { result = smollm2().encode(text) == expected; });
   }
