@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/llama.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,13 @@ struct Weights {
   std::unique_ptr<Matrix> output;      // [vocab_size, hidden_size]; null: tied to the embedding
 };
 
+constexpr std::array<std::string_view, 9> kLayerTensors = {
+    "attn_norm.weight", "attn_q.weight",   "attn_k.weight", "attn_v.weight",  "attn_output.weight",
+    "ffn_norm.weight",  "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"};
+// rope_freqs.weight is in the configuration.
+constexpr std::array<std::string_view, 4> kOtherTensors = {
+    "token_embd.weight", "output_norm.weight", "output.weight", "rope_freqs.weight"};
+
 Result<Layer> load_layer(const ModelConfig& c, const loader::WeightSource& source, Backend& backend,
                          std::int32_t layer_idx) {
   const auto name = [layer_idx](const char* suffix) {
@@ -67,6 +75,7 @@ Result<Layer> load_layer(const ModelConfig& c, const loader::WeightSource& sourc
 
 Result<Weights> load_weights(const ModelConfig& c, const loader::WeightSource& source,
                              Backend& backend, const LoadProgress& on_progress) {
+  TVLLM_RETURN_IF_ERROR(refuse_unread_tensors(source, c.num_layers, kLayerTensors, kOtherTensors));
   Weights weights;
   TVLLM_TRY(weights.embedding,
             load_matrix(source, backend, {{"token_embd.weight", c.vocab_size}}, c.hidden_size));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/weights.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/strings.h"
@@ -36,7 +37,37 @@ Result<const loader::TensorInfo*> require_shape(const loader::WeightSource& weig
   return tensor;
 }
 
+// The name without "blk.<layer>." if it has that form and the layer exists; else all of it.
+std::string_view without_layer(std::string_view name, std::int32_t num_layers) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return name;
+  const std::size_t dot = name.find('.', kPrefix.size());
+  if (dot == std::string_view::npos) return name;
+  const auto layer = parse_int64(name.substr(kPrefix.size(), dot - kPrefix.size()));
+  return layer && *layer >= 0 && *layer < num_layers ? name.substr(dot + 1) : name;
+}
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
+
+Status refuse_unread_tensors(const loader::WeightSource& weights, std::int32_t num_layers,
+                             std::span<const std::string_view> layer_tensors,
+                             std::span<const std::string_view> other_tensors) {
+  for (const loader::TensorInfo& tensor : weights.tensors()) {
+    const std::string_view name = without_layer(tensor.name, num_layers);
+    const bool is_of_layer = name.size() < tensor.name.size();
+    if (contains(is_of_layer ? layer_tensors : other_tensors, name)) continue;
+    return make_error(
+        ErrorCode::kUnsupported,
+        str_cat(weights.path(), ": tensor ", quoted(tensor.name),
+                " is nothing that this architecture reads (offset ", hex(tensor.file_offset), ")"),
+        tensor.name);
+  }
+  return {};
+}
 
 Result<WeightView> require_matrix(const loader::WeightSource& weights, const std::string& name,
                                   std::int64_t num_rows, std::int64_t num_cols) {

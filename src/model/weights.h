@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "backend/backend.h"
 #include "base/result.h"
@@ -23,6 +25,13 @@ Result<std::unique_ptr<backend::Buffer>> load_vector(const loader::WeightSource&
                                                      backend::Backend& backend,
                                                      const std::string& name,
                                                      std::int64_t num_elements);
+
+// Refuses a file that holds more than the architecture reads, such as biases: the model would
+// answer, only wrongly. `layer_tensors` are names after "blk.<layer>.", `other_tensors` whole
+// names.
+Status refuse_unread_tensors(const loader::WeightSource& weights, std::int32_t num_layers,
+                             std::span<const std::string_view> layer_tensors,
+                             std::span<const std::string_view> other_tensors);
 
 // One part of a stacked matrix.
 struct MatrixPart {

@@ -114,6 +114,17 @@ TEST_F(LlamaTest, AnOutputMatrixOfItsOwnIsCheckedToo) {
   EXPECT_THAT(error(), HasSubstr("'output.weight'"));
 }
 
+TEST_F(LlamaTest, RefusesTensorsThatItWouldPassOver) {
+  for (const char* name : {"blk.0.attn_q.bias", "blk.2.attn_q.weight", "blk.x.attn_q.weight",
+                           "blk.0", "output.bias"}) {
+    loader::TensorInfo tensor = weights_.edit("output_norm.weight");
+    tensor.name = name;
+    weights_.add(tensor);
+    EXPECT_THAT(error(), AllOf(HasSubstr(name), HasSubstr("nothing that this architecture reads")));
+    weights_.remove(name);
+  }
+}
+
 TEST_F(LlamaTest, AnUnknownArchitectureIsRefusedByName) {
   file_.config.architecture = "mamba";
   EXPECT_THAT(error(), AllOf(HasSubstr("'mamba'"), HasSubstr("known are: llama")));
