@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-
 #include "base/result.h"
 #include "chat_template/value.h"
 #include "server/openai/generation_fields.h"

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <ostream>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +20,7 @@
 #include "loader/load_model_file.h"
 #include "model/model.h"
 #include "scheduler/scheduler.h"
+#include "tests/support/temp_path.h"
 #include "tests/support/tiny_llama.h"
 
 namespace tvllm::executor {
@@ -36,10 +37,12 @@ struct RunConfig {
   backend::KvDType kv_dtype = backend::KvDType::kF32;
 };
 
-std::string model_path() {
-  const std::string path = ::testing::TempDir() + "local_executor_test.gguf";
-  testing::write_tiny_llama(path, 1);
-  return path;
+// Written once, by whoever asks first.
+const std::string& model_path() {
+  static const testing::TempPath path("local_executor_test.gguf");
+  static std::once_flag written;
+  std::call_once(written, [] { testing::write_tiny_llama(path.str(), 1); });
+  return path.str();
 }
 
 class CollectingSink final : public TokenEventSink {

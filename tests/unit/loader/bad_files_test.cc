@@ -4,11 +4,11 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 
 #include "base/strings.h"
 #include "loader/load_model_file.h"
+#include "tests/support/temp_path.h"
 #include "tests/unit/loader/loader_test_support.h"
 
 namespace tvllm::loader {
@@ -60,13 +60,13 @@ std::int64_t peak_kib() {
 // An error of one line that names the file and every expected part, soon and in little memory.
 void expect_refused(const BadFile& bad) {
   SCOPED_TRACE(bad.name + ": " + bad.what);
-  const std::string path = ::testing::TempDir() + "/" + bad.name + ".gguf";
+  const tvllm::testing::TempPath scratch(bad.name + ".gguf");
+  const std::string& path = scratch.str();
   tvllm::testing::write_file(path, bad.bytes);
   const std::int64_t peak_before = peak_kib();
   const auto start = std::chrono::steady_clock::now();
   const Result<ModelFile> file = load_model_file(path);
   const auto elapsed = std::chrono::steady_clock::now() - start;
-  std::filesystem::remove(path);
   ASSERT_FALSE(file);
   EXPECT_THAT(file.error().message, ::testing::StartsWith("'" + path + "': "));
   EXPECT_EQ(file.error().message.find('\n'), std::string::npos);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loader/load_model_file.h"
 
-#include <filesystem>
-
 #include "loader/gguf_weights.h"
+#include "tests/support/temp_path.h"
 #include "tests/unit/loader/loader_test_support.h"
 
 namespace tvllm::loader {
@@ -15,9 +14,9 @@ class LoadModelFileTest : public ::testing::Test {
     tvllm::testing::write_file(path_, bytes);
     return path_;
   }
-  void TearDown() override { std::filesystem::remove(path_); }
 
-  const std::string path_ = ::testing::TempDir() + "/load_model_file_test.gguf";
+  const tvllm::testing::TempPath scratch_{"load_model_file_test.gguf"};
+  const std::string& path_ = scratch_.str();
 };
 
 TEST_F(LoadModelFileTest, GivesConfigTokenizerAndWeights) {

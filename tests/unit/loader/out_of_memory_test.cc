@@ -2,12 +2,12 @@
 // Loading with the n-th allocation failing, for every n: an error, never an exception or a leak.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "loader/gguf.h"
 #include "loader/load_model_file.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/temp_path.h"
 #include "tests/support/tiny_llama.h"
 
 namespace tvllm::loader {
@@ -28,7 +28,8 @@ long fail_each_allocation(bool later_fail, Load load) {
 }
 
 TEST(OutOfMemoryTest, EveryAllocationOfALoadMayFail) {
-  const std::string path = ::testing::TempDir() + "/out_of_memory_test.gguf";
+  const tvllm::testing::TempPath scratch("out_of_memory_test.gguf");
+  const std::string& path = scratch.str();
   tvllm::testing::write_tiny_llama(path, 1);
   const auto load = [&path] { return load_model_file(path); };
   EXPECT_GT(fail_each_allocation(false, load), 50);
@@ -36,7 +37,6 @@ TEST(OutOfMemoryTest, EveryAllocationOfALoadMayFail) {
   const auto open = [&path] { return GgufFile::open(path); };
   EXPECT_GT(fail_each_allocation(false, open), 10);
   EXPECT_GT(fail_each_allocation(true, open), 10);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

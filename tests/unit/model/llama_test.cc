@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "loader/load_model_file.h"
 #include "model/model.h"
+#include "tests/support/temp_path.h"
 #include "tests/support/tiny_llama.h"
 
 namespace tvllm::model {
@@ -57,9 +58,9 @@ class EditedWeights final : public loader::WeightSource {
 class LlamaTest : public ::testing::Test {
  protected:
   static loader::ModelFile load() {
-    const std::string path = ::testing::TempDir() + "llama_test.gguf";
-    testing::write_tiny_llama(path, 1);
-    return *loader::load_model_file(path);
+    const testing::TempPath path("llama_test.gguf");
+    testing::write_tiny_llama(path.str(), 1);
+    return *loader::load_model_file(path.str());
   }
 
   Result<std::unique_ptr<Model>> make(const LoadProgress& on_progress = {}) {
