@@ -188,7 +188,7 @@ void HttpServer::Impl::wait_for_signal() {
   signals_.async_wait([this](const error_code& error, int signal) {
     if (error || stopping_) return;
     if (callbacks_.on_signal) callbacks_.on_signal(signal);
-    wait_for_signal();
+    if (!stopping_) wait_for_signal();  // a wait begun after stop() would keep run() for ever
   });
 }
 
