@@ -127,6 +127,7 @@ Status Lexer::lex_text() {
   const std::string_view data =
       strip_before_tag(source_.substr(pos_, tag - pos_), sign, kind == '{');
   if (!data.empty()) emit(TokenType::kData, data);
+  advance_to(tag);
 
   if (kind == '%') {
     const std::size_t content = raw_content_begin(after_sign);

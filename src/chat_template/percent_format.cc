@@ -240,9 +240,8 @@ class Formatter {
   }
 
   static Error unsupported(char kind) {
-    return make_error(ErrorCode::kUnsupported,
-                      str_cat("the conversion ", quoted(std::string{'%', kind}),
-                              " of a format is not supported"));
+    return invalid_argument(str_cat("the conversion ", quoted(std::string{'%', kind}),
+                                    " of a format is not supported"));
   }
 
   Runtime& runtime_;  // all three outlive the formatter

@@ -26,7 +26,9 @@ struct CaseRun {
 
 struct CaseSpecial {
   char32_t from;
-  char32_t to[3];
+  char32_t first;
+  char32_t second;
+  char32_t third;
 };
 
 #include "chat_template/unicode_tables.inc"
@@ -45,7 +47,7 @@ CaseForm convert(const CaseRun (&runs)[N], const CaseSpecial (&special)[M], char
       std::lower_bound(std::begin(special), std::end(special), c,
                        [](const CaseSpecial& row, char32_t v) { return row.from < v; });
   if (exact != std::end(special) && exact->from == c) {
-    return {exact->to[0], exact->to[1], exact->to[2]};
+    return {exact->first, exact->second, exact->third};
   }
   // Runs of stride 2 may interleave with their neighbour, so look back a little.
   const auto* after =

@@ -19,7 +19,7 @@ Value Value::input_string(std::string written) {
 }
 
 Value Value::text(Text value) {
-  return Value(Storage(std::make_shared<const Text>(std::move(value))));
+  return Value(TextPtr(std::make_shared<const Text>(std::move(value))));
 }
 
 Value Value::list(std::vector<Value> items) {
@@ -36,15 +36,15 @@ Value Value::dict(std::vector<std::pair<Text, Value>> members) {
 }
 
 Value Value::undefined(std::string reason) {
-  return Value(Storage(std::make_shared<const std::string>(std::move(reason))));
+  return Value(ReasonPtr(std::make_shared<const std::string>(std::move(reason))));
 }
 
 Value Value::sequence(std::shared_ptr<const Sequence> items) {
-  return Value(Storage(std::move(items)));
+  return Value(SequencePtr(std::move(items)));
 }
 
 Value Value::dict(std::shared_ptr<const Dict> members) {
-  return Value(Storage(std::move(members)));
+  return Value(DictPtr(std::move(members)));
 }
 
 const std::string& Value::undefined_reason() const {

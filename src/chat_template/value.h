@@ -28,10 +28,10 @@ enum class Kind { kUndefined, kNone, kBool, kInt, kFloat, kString, kSequence, kD
 class Value {
  public:
   Value() = default;  // undefined
-  static Value none() { return Value(Storage(std::monostate())); }
-  static Value boolean(bool value) { return Value(Storage(value)); }
-  static Value integer(std::int64_t value) { return Value(Storage(value)); }
-  static Value real(double value) { return Value(Storage(value)); }
+  static Value none() { return Value(std::monostate()); }
+  static Value boolean(bool value) { return Value(value); }
+  static Value integer(std::int64_t value) { return Value(value); }
+  static Value real(double value) { return Value(value); }
   static Value string(std::string own);            // trusted: may hold control tokens
   static Value input_string(std::string written);  // a user's: may not
   static Value text(Text value);
@@ -43,7 +43,7 @@ class Value {
   static Value undefined(std::string reason);  // the sentence of the error that using it gives
   static Value sequence(std::shared_ptr<const Sequence> items);
   static Value dict(std::shared_ptr<const Dict> members);
-  static Value object(Object* object) { return Value(Storage(object)); }
+  static Value object(Object* object) { return Value(object); }
 
   Kind kind() const { return static_cast<Kind>(storage_.index()); }
   bool is(Kind kind) const { return this->kind() == kind; }
@@ -78,7 +78,9 @@ class Value {
   using Storage = std::variant<ReasonPtr, std::monostate, bool, std::int64_t, double, TextPtr,
                                SequencePtr, DictPtr, Object*>;
 
-  explicit Value(Storage storage) : storage_(std::move(storage)) {}
+  // One of Storage's alternatives, built in its place.
+  template <typename T>
+  explicit Value(T content) : storage_(std::in_place_type<T>, std::move(content)) {}
 
   Storage storage_;
 };
