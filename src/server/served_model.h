@@ -28,9 +28,9 @@ struct GenerationDefaults {
 struct ServedModel {
   const tokenizer::Tokenizer* tokenizer = nullptr;  // never null
   const chat_template::ChatTemplate* chat_template = nullptr;
-  std::string chat_template_error;  // why there is no template
-  std::int32_t vocab_size = 0;      // width of the logits; the tokenizer may know fewer tokens
-  GenerationDefaults defaults;
+  std::string chat_template_error = {};  // why there is no template
+  std::int32_t vocab_size = 0;           // width of the logits; the tokenizer may know fewer tokens
+  GenerationDefaults defaults = {};
   std::int64_t created = 0;  // seconds since 1970, for /v1/models
 };
 

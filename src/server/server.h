@@ -21,10 +21,10 @@ namespace tvllm::server {
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8000;  // 0 = any free one; Server::port() says which
-  std::vector<std::string> api_keys;
-  std::vector<std::string> served_model_names;  // at least one; the first is reported
-  std::string root_path;
-  std::vector<std::string> allowed_origins;  // "*" = any; empty = the server's own pages alone
+  std::vector<std::string> api_keys = {};
+  std::vector<std::string> served_model_names = {};  // at least one; the first is reported
+  std::string root_path = {};
+  std::vector<std::string> allowed_origins = {};  // "*" = any; empty = the server's own pages alone
 
   // Choices that may wait and run: over it 429.
   std::int32_t max_queued_requests = 4096;
@@ -34,8 +34,8 @@ struct ServerOptions {
   bool handle_signals = false;  // SIGTERM and SIGINT drain; the second one stops at once
   bool prompt_tokens_details = false;
   int num_work_threads = 2;
-  RequestLimits request_limits;
-  HttpLimits http;
+  RequestLimits request_limits = {};
+  HttpLimits http = {};
 };
 
 // Owns the I/O thread, the work pool and everything between a socket and the engine. The public
