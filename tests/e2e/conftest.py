@@ -5,11 +5,19 @@ import pytest
 from server_process import BINARY, MODEL, ServerProcess
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also run what takes minutes")
+
+
+def pytest_collection_modifyitems(config, items):
     for needed, what in ((BINARY, "scripts/test builds it"), (MODEL, "scripts/setup fetches it")):
         if not needed.exists():
             for item in items:
                 item.add_marker(pytest.mark.skip(reason=f"{needed.name} is not there: {what}"))
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: runs with --slow"))
 
 
 @pytest.fixture(scope="session")

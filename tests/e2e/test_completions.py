@@ -130,14 +130,28 @@ def test_without_a_seed_texts_differ(client, model):
     assert len(texts) >= 2
 
 
-def test_43000_times_one_letter_is_an_ordinary_prompt(client, model, http):
-    answer = complete(client, model, "A" * 43000, max_tokens=1)
-    assert answer.usage.prompt_tokens == 5375
+def test_43000_times_one_letter_is_an_ordinary_prompt(http, model):
+    answer = http.post("/tokenize", {"model": model, "prompt": "A" * 43000})
+    assert answer.json["count"] == 5375
+    assert set(answer.json["tokens"]) == {44843}
+
+
+@pytest.mark.slow  # computes all 5375 tokens
+def test_43000_times_one_letter_is_answered(client, model, http):
+    assert complete(client, model, "A" * 43000, max_tokens=1).usage.prompt_tokens == 5375
     assert http.get("/health").status == 200
 
 
+def test_with_less_context_it_is_refused(start_server):
+    server = start_server("--max-model-len", 4096)
+    error = server.http.post("/v1/completions", {"prompt": "A" * 43000, "max_tokens": 1}).error(400)
+    assert error["code"] == "context_length_exceeded"
+    assert "5375" in error["message"] and "4096" in error["message"]
+    assert server.http.get("/health").status == 200
+
+
 def test_models_lists_what_is_served(client, model):
-    (only,) = client.models.list().data
-    assert (only.id, only.object) == (model, "model")
-    assert only.max_model_len == 8192
-    assert client.models.retrieve(model).id == model
+    first, *others = client.models.list().data
+    assert (first.id, first.object, first.max_model_len) == (model, "model", 8192)
+    for name in [model] + [other.id for other in others]:  # other names of the same model
+        assert client.models.retrieve(name).id == name
