@@ -64,12 +64,6 @@ Result<CompletionRequest> parse_completion_request(std::string_view body,
   CompletionRequest request;
   read_generation_fields(reader, limits, request.fields);
   reader.read("logprobs", request.fields.num_logprobs, kAllLogprobs);
-  std::optional<std::int64_t> best_of;
-  reader.read("best_of", best_of);
-  if (best_of && *best_of != request.fields.n) {
-    reader.fail(invalid_argument(
-        str_cat("best_of must be equal to n (", request.fields.n, "), got ", *best_of), "best_of"));
-  }
   reader.refuse("suffix", "is not supported by this server");
   TVLLM_RETURN_IF_ERROR(reader.status());
 

@@ -34,6 +34,13 @@ void read_sampling(JsonReader& reader, const RequestLimits& limits, GenerationFi
   std::optional<std::int64_t> n;
   reader.read("n", n, 1, limits.max_n);
   fields.n = n.value_or(1);
+  // What would sample more choices than it returns, in either kind of request.
+  std::optional<std::int64_t> best_of;
+  reader.read("best_of", best_of);
+  if (best_of && *best_of != fields.n) {
+    reader.fail(invalid_argument(
+        str_cat("best_of must be equal to n (", fields.n, "), got ", *best_of), "best_of"));
+  }
 }
 
 // {"50256": -100}: keys are token ids in decimal. Equal ids count once, the last one.

@@ -365,6 +365,8 @@ TEST_F(CompletionsTest, WhatIsNotDoneIsRefusedByName) {
   start();
   post_error(kCompletions, R"({"prompt":"a","suffix":"b"})", 400, "suffix");
   post_error(kCompletions, R"({"prompt":"a","best_of":2})", 400, "best_of");
+  post_error(kChat, R"({"messages":[{"role":"user","content":"a"}],"best_of":1000000})", 400,
+             "best_of");
   post_error(kCompletions, R"({"prompt":"a","n":2,"best_of":1})", 400, "best_of");
   post_error(kCompletions, R"({"prompt":"a","n":2,"temperature":0})", 400, "n");
   post_error(kCompletions, R"({"prompt":"a","stream_options":{"include_usage":true}})", 400,

@@ -326,8 +326,10 @@ TEST_F(FrontDoorTest, PlacesComeBackWhateverBecomesOfARequest) {
     post_error(kCompletions, R"({"prompt":"x","temperature":5})", 400, "temperature");
     post_error(kCompletions, R"({"prompt":"x","n":3})", 400, "n");
     post_error("/tokenize", "{}", 400, "prompt");
-    // The engine takes one of two.
+    // The engine takes one of two, and has not ended the first when the second comes.
+    engine_->pause();
     EXPECT_EQ(post(kCompletions, R"({"prompt":"x","n":2})").status, 429);
+    engine_->resume();
     EXPECT_TRUE(eventually([&] { return engine_->num_live() == 0; }));
     EXPECT_TRUE(eventually([&] { return post(kCompletions, kAsk).status == 200; }));
   }
