@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "loader/gguf.h"
+#include "loader/gguf_config.h"
 
 namespace tvllm::cli {
 
@@ -18,6 +19,12 @@ int run(const std::string& path) {
   const Result<loader::GgufFile> file = loader::GgufFile::open(path);
   if (!file.has_value()) return report_error(file.error());
   print(loader::describe_model_file(*file, {}));
+  // A file that contradicts itself is shown and then refused; one of an architecture that this
+  // build does not run is a good file.
+  const Result<ModelConfig> config = loader::read_model_config(*file);
+  if (!config.has_value() && config.error().code == ErrorCode::kInvalidArgument) {
+    return report_error(config.error());
+  }
   return kExitOk;
 }
 
