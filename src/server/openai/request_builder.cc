@@ -38,7 +38,7 @@ std::string random_id(std::string_view prefix) {
 // A number beyond a float's range is infinite, which every range check refuses.
 float to_float(double value) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr double kMax{std::numeric_limits<float>::max()};
+  constexpr auto kMax = static_cast<double>(std::numeric_limits<float>::max());
   if (value > kMax) return kInfinity;
   if (value < -kMax) return -kInfinity;
   return static_cast<float>(value);
