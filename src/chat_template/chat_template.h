@@ -27,7 +27,7 @@
 namespace tvllm::chat_template {
 
 // What a render may use of its thread's stack, at the default limits (sanitizers take more).
-inline constexpr std::size_t kStackBytes = std::size_t{1} * 1024 * 1024;
+inline constexpr std::size_t kStackBytes = std::size_t{2} * 1024 * 1024;
 
 struct RenderOptions {
   RenderLimits limits;

@@ -121,6 +121,7 @@ Result<Value> Evaluator::call_loop(const Loop& loop, Arguments& arguments, int l
                     "only the running 'loop' of a for with 'recursive' can be called");
   }
   TVLLM_TRY(const Bound bound, located(line, bind("loop()", arguments, {"iterable"}, 1)));
+  const Runtime::Nested nested(runtime_);  // a call takes more of the stack than its parts
   Text text;
   const Capture capture(*this, text);
   TVLLM_TRY([[maybe_unused]] const Flow flow,
@@ -129,6 +130,7 @@ Result<Value> Evaluator::call_loop(const Loop& loop, Arguments& arguments, int l
 }
 
 Result<Value> Evaluator::call_macro(const Macro& macro, Arguments arguments, int line) {
+  const Runtime::Nested nested(runtime_);  // a call takes more of the stack than its parts
   const Frame frame(*this, macro.scope);
   TVLLM_RETURN_IF_ERROR(located(line, bind_macro(*macro.definition, arguments)));
   // Defaults are evaluated in the macro, where earlier parameters are known.
