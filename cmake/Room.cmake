@@ -60,7 +60,7 @@ function(tvllm_test name)
   # The prefix names the binary to run by hand, and keeps names unique: ctest gives properties by name,
   # over all binaries.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${name}.
-    PROPERTIES TIMEOUT 300)
+    NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
   # A list does not survive gtest_discover_tests(PROPERTIES LABELS a b), whatever the escaping: it
   # falls apart into label "a" and property "b". So labels are set after the discovery.
   set(label_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
