@@ -60,8 +60,7 @@ class Evaluator {
   Result<Flow> run_statement(const Statement& statement);
   Result<Flow> run_if(const If& statement);
   Result<Flow> run_loop(const For& statement, const Value& iterable, Scope* outer, int depth0);
-  Result<std::shared_ptr<const Sequence>> select_items(const For& statement,
-                                                       std::shared_ptr<const Sequence> items,
+  Result<std::shared_ptr<const Sequence>> select_items(const For& statement, const Sequence& items,
                                                        Scope* outer);
   Result<Flow> run_set_block(const SetBlock& statement);
   Result<Flow> run_filter_block(const FilterBlock& statement);
@@ -82,7 +81,7 @@ class Evaluator {
   Result<Value> eval_dict(const DictDisplay& expr);
   Result<Value> eval_unary(const Unary& expr);
   Result<Value> eval_binary(const Binary& expr);
-  Result<Value> eval_text_chain(const Binary& expr, Value left, std::size_t& next);
+  Result<Value> eval_text_chain(const Binary& expr, const Value& left, std::size_t& next);
   Result<Value> eval_logic(const Logic& expr);
   Result<Value> eval_compare(const Compare& expr);
   Result<Value> eval_condition(const Condition& expr);

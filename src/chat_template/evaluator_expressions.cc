@@ -106,7 +106,7 @@ Result<Value> Evaluator::eval_binary(const Binary& expr) {
   for (std::size_t next = 0; next < expr.rest.size();) {
     const BinaryOp op = expr.rest[next].first;
     if (op == BinaryOp::kConcat || (op == BinaryOp::kAdd && left.is(Kind::kString))) {
-      TVLLM_TRY(left, eval_text_chain(expr, std::move(left), next));
+      TVLLM_TRY(left, eval_text_chain(expr, left, next));
       continue;
     }
     TVLLM_TRY(const Value right, eval(*expr.rest[next].second));
@@ -117,7 +117,7 @@ Result<Value> Evaluator::eval_binary(const Binary& expr) {
 }
 
 // 'a' + b + c, or a ~ b ~ c, into one text without a copy for each operator.
-Result<Value> Evaluator::eval_text_chain(const Binary& expr, Value left, std::size_t& next) {
+Result<Value> Evaluator::eval_text_chain(const Binary& expr, const Value& left, std::size_t& next) {
   const BinaryOp op = expr.rest[next].first;
   Text text;
   TextSink out(runtime_.budget(), text);

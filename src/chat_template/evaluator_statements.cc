@@ -124,7 +124,7 @@ Result<Evaluator::Flow> Evaluator::run_loop(const For& statement, const Value& i
                                             Scope* outer, int depth0) {
   TVLLM_TRY(SequencePtr items, located(statement.line, iterate(runtime_, iterable)));
   if (statement.condition != nullptr) {
-    TVLLM_TRY(items, select_items(statement, std::move(items), outer));
+    TVLLM_TRY(items, select_items(statement, *items, outer));
   }
   auto& loop = runtime_.make<Loop>();
   loop.items = items;
@@ -149,9 +149,10 @@ Result<Evaluator::Flow> Evaluator::run_loop(const For& statement, const Value& i
 }
 
 // The items for which the loop's own `if` holds; there `loop` is not yet known.
-Result<SequencePtr> Evaluator::select_items(const For& statement, SequencePtr items, Scope* outer) {
+Result<SequencePtr> Evaluator::select_items(const For& statement, const Sequence& items,
+                                            Scope* outer) {
   std::vector<Value> selected;
-  for (const Value& item : items->items) {
+  for (const Value& item : items.items) {
     const Frame frame(*this, outer);
     scope_->set(loop_, Value::undefined("'loop' is undefined in the condition of a for"));
     TVLLM_RETURN_IF_ERROR(assign(statement.target, item));

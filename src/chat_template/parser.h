@@ -96,7 +96,7 @@ class Parser {
   Result<ExprPtr> parse_binary(OperatorTable table, Result<ExprPtr> (Parser::*next)());
 
   // Sets the height of a finished node, and refuses one that is too high.
-  Result<ExprPtr> finish(ExprPtr expr);
+  Result<ExprPtr> finish(ExprPtr expr) const;
 
   // Tokens.
   const Token& token() const { return tokens_[pos_]; }

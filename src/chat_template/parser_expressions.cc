@@ -7,7 +7,7 @@
 
 namespace tvllm::chat_template {
 
-Result<ExprPtr> Parser::finish(ExprPtr expr) {
+Result<ExprPtr> Parser::finish(ExprPtr expr) const {
   int height = 0;
   for_each_child(*expr, [&height](const Expr& child) {
     if (child.height > height) height = child.height;

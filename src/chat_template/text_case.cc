@@ -95,7 +95,8 @@ Result<Text> title_words(Budget& budget, const Text& text) {
     const Char c = char_at(bytes, at);
     const bool is_separator =
         is_space(c.code_point) ||
-        (c.code_point < 0x80 && kOpening.find(static_cast<char>(c.code_point)) != kOpening.npos);
+        (c.code_point < 0x80 &&
+         kOpening.find(static_cast<char>(c.code_point)) != std::string_view::npos);
     if (is_separator) {
       TVLLM_RETURN_IF_ERROR(sink.append(text, c.begin, c.end));
       at_word_start = true;

@@ -48,9 +48,9 @@ Value Value::dict(std::shared_ptr<const Dict> members) {
 }
 
 const std::string& Value::undefined_reason() const {
-  static const std::string kNoReason = "the value is undefined";
+  static const std::string no_reason = "the value is undefined";
   const auto* reason = std::get_if<ReasonPtr>(&storage_);
-  return reason != nullptr && *reason != nullptr ? **reason : kNoReason;
+  return reason != nullptr && *reason != nullptr ? **reason : no_reason;
 }
 
 bool Value::is_same(const Value& other) const {
