@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/prefill_allowance.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/scheduler.h"
+
+namespace tvllm::engine {
+namespace {
+
+using scheduler::kNoPrefillBound;
+using Mode = StepTimeTarget::Mode;
+
+// 10 ms for 8 decodes, and 1 ms for each prompt token: told by steps of both kinds.
+void observe_machine(PrefillAllowance& allowance) {
+  for (int i = 0; i < 200; ++i) {
+    allowance.observe({.num_decode_tokens = 8}, 0.010);
+    const int num_tokens = 5 + i % 60;
+    allowance.observe({.num_decode_tokens = 8, .num_prefill_tokens = num_tokens},
+                      0.010 + 0.001 * num_tokens);
+  }
+}
+
+constexpr UpcomingStep kEightDecodes{.decodes = {.num_decode_tokens = 8}};
+
+TEST(PrefillAllowanceTest, AutoLeavesAMultipleOfTheDecodesTime) {
+  PrefillAllowance allowance({.mode = Mode::kAuto});
+  observe_machine(allowance);
+  const double expected = (PrefillAllowance::kAutoFactor - 1.0) * 10.0;
+  EXPECT_NEAR(allowance.tokens(kEightDecodes), expected, 2.0);
+}
+
+TEST(PrefillAllowanceTest, AFixedTargetLeavesWhatTheDecodesDoNotTake) {
+  PrefillAllowance allowance({.mode = Mode::kFixed, .seconds = 0.060});
+  observe_machine(allowance);
+  EXPECT_NEAR(allowance.tokens(kEightDecodes), 50, 2);
+}
+
+TEST(PrefillAllowanceTest, PromptsAreUnboundedWhileNobodyDecodes) {
+  PrefillAllowance allowance({.mode = Mode::kAuto});
+  observe_machine(allowance);
+  EXPECT_EQ(allowance.tokens({}), kNoPrefillBound);
+}
+
+TEST(PrefillAllowanceTest, OffMeansNoBound) {
+  PrefillAllowance allowance({.mode = Mode::kOff});
+  observe_machine(allowance);
+  EXPECT_EQ(allowance.tokens(kEightDecodes), kNoPrefillBound);
+}
+
+TEST(PrefillAllowanceTest, WithoutAnEstimateThereIsNoBound) {
+  EXPECT_EQ(PrefillAllowance({.mode = Mode::kAuto}).tokens(kEightDecodes), kNoPrefillBound);
+}
+
+TEST(PrefillAllowanceTest, PromptsAdvanceEvenWhenTheDecodesAreOverTheTarget) {
+  PrefillAllowance allowance({.mode = Mode::kFixed, .seconds = 0.001});
+  observe_machine(allowance);
+  EXPECT_EQ(allowance.tokens(kEightDecodes), PrefillAllowance::kMinTokens);
+}
+
+}  // namespace
+}  // namespace tvllm::engine
