@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/cpu_isa.h"
 
+#include "backend/cpu/avx2/kernels.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/scalar/kernels.h"
 #include "base/check.h"
@@ -42,11 +43,17 @@ struct IsaRow {
   std::string_view needs;
 };
 
+#if defined(__x86_64__)
+constexpr const KernelTable* kAvx2Table = &kAvx2Kernels;
+#else
+constexpr const KernelTable* kAvx2Table = nullptr;
+#endif
+
 // In the order in which `auto` prefers them, the best last.
 constexpr IsaRow kIsas[] = {
     {CpuIsa::kReference, "reference", &kReferenceKernels, needs_nothing, ""},
     {CpuIsa::kScalar, "scalar", &kScalarKernels, needs_nothing, ""},
-    {CpuIsa::kAvx2, "avx2", nullptr, has_avx2, "avx2, fma and f16c"},
+    {CpuIsa::kAvx2, "avx2", kAvx2Table, has_avx2, "avx2, fma and f16c"},
     {CpuIsa::kAvxVnni, "avx_vnni", nullptr, has_avx_vnni, "avx2, fma, f16c and avx_vnni"},
     {CpuIsa::kAvx512, "avx512", nullptr, has_avx512, "avx512f, avx512bw, avx512vl and avx512dq"},
     {CpuIsa::kAvx512Vnni, "avx512_vnni", nullptr, has_avx512_vnni, "avx512 and avx512_vnni"},

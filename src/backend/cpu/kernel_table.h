@@ -28,11 +28,13 @@ struct MatmulArgs {
   std::int64_t num_tokens = 0;
   const float* x = nullptr;  // [num_tokens, num_cols]
   std::int64_t x_stride = 0;
-  const std::byte* quantized =
-      nullptr;                        // the same from `quantize_rows`; null unless it is asked for
+  // The same from `quantize_rows`, in the forms that the parts of the matrix ask for; null if none
+  // does.
+  const std::byte* quantized = nullptr;
   std::int64_t quantized_stride = 0;  // in bytes
-  const float* bias = nullptr;        // [num_rows], may be null
-  float* out = nullptr;               // [num_tokens, num_rows]
+  unsigned quantized_forms = 0;
+  const float* bias = nullptr;  // [num_rows], may be null
+  float* out = nullptr;         // [num_tokens, num_rows]
   std::int64_t out_stride = 0;
 };
 
@@ -125,10 +127,12 @@ struct KernelTable {
   // One row as floats.
   void (*load_row)(const WeightPart& weight, std::int64_t row, float* out);
 
-  bool (*wants_quantized)(DType dtype);  // whether `matmul` reads MatmulArgs::quantized
-  std::size_t (*quantized_row_bytes)(std::int64_t num_cols);
+  // The form of quantized activations, a bit of the table's own, that `matmul` reads for weights of
+  // this type; 0 when it reads floats. A row holds all `forms` that are asked for.
+  unsigned (*quantized_form)(DType dtype);
+  std::size_t (*quantized_row_bytes)(std::int64_t num_cols, unsigned forms);
   void (*quantize_rows)(const float* x, std::int64_t x_stride, std::int64_t num_rows,
-                        std::int64_t num_cols, std::byte* out);
+                        std::int64_t num_cols, unsigned forms, std::byte* out);
   std::size_t (*matmul_scratch_bytes)(std::int64_t num_cols);
   void (*matmul)(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end,
                  std::byte* scratch);

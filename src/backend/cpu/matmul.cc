@@ -21,9 +21,10 @@ void MatmulRunner::run(const WeightMatrix& weight, ConstFloatMatrix x, const flo
   args.x = x.data;
   args.x_stride = x.row_stride;
   args.out_stride = out.row_stride;
-  if (weight.wants_quantized()) {
-    const std::size_t row_bytes = kernels_.quantized_row_bytes(x.num_cols);
-    quantize(x, row_bytes);
+  if (const unsigned forms = weight.quantized_forms(); forms != 0) {
+    const std::size_t row_bytes = kernels_.quantized_row_bytes(x.num_cols, forms);
+    quantize(x, forms, row_bytes);
+    args.quantized_forms = forms;
     args.quantized = quantized_.slice(0);
     args.quantized_stride = static_cast<std::int64_t>(row_bytes);
   }
@@ -41,11 +42,11 @@ void MatmulRunner::run(const WeightMatrix& weight, ConstFloatMatrix x, const flo
   });
 }
 
-void MatmulRunner::quantize(ConstFloatMatrix x, std::size_t row_bytes) {
+void MatmulRunner::quantize(ConstFloatMatrix x, unsigned forms, std::size_t row_bytes) {
   quantized_.reserve(1, row_bytes * static_cast<std::size_t>(x.num_rows));
   const auto rows = [&](std::size_t begin, std::size_t end) {
     kernels_.quantize_rows(x.row(static_cast<std::int64_t>(begin)), x.row_stride,
-                           static_cast<std::int64_t>(end - begin), x.num_cols,
+                           static_cast<std::int64_t>(end - begin), x.num_cols, forms,
                            quantized_.slice(0) + begin * row_bytes);
   };
   const auto num_rows = static_cast<std::size_t>(x.num_rows);

@@ -22,7 +22,7 @@ class MatmulRunner {
   void run(const WeightMatrix& weight, ConstFloatMatrix x, const float* bias, FloatMatrix out);
 
  private:
-  void quantize(ConstFloatMatrix x, std::size_t row_bytes);
+  void quantize(ConstFloatMatrix x, unsigned forms, std::size_t row_bytes);
 
   const KernelTable& kernels_;
   ThreadPool& pool_;        // both outlive the runner

@@ -41,7 +41,7 @@ Result<std::unique_ptr<backend::Matrix>> WeightMatrix::make(const KernelTable& k
   for (const WeightView& part : parts) {
     matrix->parts_.push_back({part.dtype, part.num_rows, part.num_cols, part.data, nullptr});
     matrix->num_rows_ += part.num_rows;
-    matrix->wants_quantized_ |= kernels.wants_quantized(part.dtype);
+    matrix->quantized_forms_ |= kernels.quantized_form(part.dtype);
   }
   TVLLM_RETURN_IF_ERROR(matrix->pack(kernels, pool));
   return std::unique_ptr<backend::Matrix>(std::move(matrix));

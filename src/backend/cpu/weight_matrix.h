@@ -29,7 +29,7 @@ class WeightMatrix final : public backend::Matrix {
   std::int64_t num_cols() const override { return parts_.front().num_cols; }
 
   std::span<const WeightPart> parts() const { return parts_; }
-  bool wants_quantized() const { return wants_quantized_; }
+  unsigned quantized_forms() const { return quantized_forms_; }
 
   void load_row(const KernelTable& kernels, std::int64_t row, float* out) const;
 
@@ -44,7 +44,7 @@ class WeightMatrix final : public backend::Matrix {
 
   std::vector<WeightPart> parts_;  // not empty
   std::int64_t num_rows_ = 0;
-  bool wants_quantized_ = false;  // some part does
+  unsigned quantized_forms_ = 0;  // those that some part reads
   HostMemory packed_;
 };
 

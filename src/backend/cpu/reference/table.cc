@@ -11,15 +11,16 @@ std::size_t nothing_packed(const WeightPart&) {
 
 void pack_nothing(const WeightPart&, std::byte*, std::int64_t, std::int64_t) {}
 
-bool wants_floats(DType) {
-  return false;
-}
-
-std::size_t no_bytes(std::int64_t) {
+unsigned reads_floats(DType) {
   return 0;
 }
 
-void quantize_nothing(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {}
+std::size_t no_bytes(std::int64_t, unsigned) {
+  return 0;
+}
+
+void quantize_nothing(const float*, std::int64_t, std::int64_t, std::int64_t, unsigned,
+                      std::byte*) {}
 
 }  // namespace
 
@@ -29,7 +30,7 @@ const KernelTable kReferenceKernels = {
     .packed_bytes = nothing_packed,
     .pack = pack_nothing,
     .load_row = reference::load_row,
-    .wants_quantized = wants_floats,
+    .quantized_form = reads_floats,
     .quantized_row_bytes = no_bytes,
     .quantize_rows = quantize_nothing,
     .matmul_scratch_bytes = reference::matmul_scratch_bytes,

@@ -13,8 +13,18 @@ std::size_t nothing_packed(const WeightPart&) {
 
 void pack_nothing(const WeightPart&, std::byte*, std::int64_t, std::int64_t) {}
 
-bool wants_quantized(DType dtype) {
-  return is_quantized(dtype);
+// There is one form.
+unsigned quantized_form(DType dtype) {
+  return is_quantized(dtype) ? 1 : 0;
+}
+
+std::size_t quantized_row_bytes(std::int64_t num_cols, unsigned) {
+  return scalar::quantized_row_bytes(num_cols);
+}
+
+void quantize_rows(const float* x, std::int64_t x_stride, std::int64_t num_rows,
+                   std::int64_t num_cols, unsigned, std::byte* out) {
+  scalar::quantize_rows(x, x_stride, num_rows, num_cols, out);
 }
 
 }  // namespace
@@ -26,9 +36,9 @@ const KernelTable kScalarKernels = {
     .packed_bytes = nothing_packed,
     .pack = pack_nothing,
     .load_row = reference::load_row,
-    .wants_quantized = wants_quantized,
-    .quantized_row_bytes = scalar::quantized_row_bytes,
-    .quantize_rows = scalar::quantize_rows,
+    .quantized_form = quantized_form,
+    .quantized_row_bytes = quantized_row_bytes,
+    .quantize_rows = quantize_rows,
     .matmul_scratch_bytes = scalar::matmul_scratch_bytes,
     .matmul = scalar::matmul,
     .rms_norm = reference::rms_norm,
