@@ -156,6 +156,9 @@ void add_attentions(std::vector<OpCase>& cases) {
     for (const std::int32_t edge : {255, 256, 257, 512, 513}) {
       add_attention(cases, 4, 2, 16, 16, kv_dtype, {{edge, 1}, {edge, 9}});
     }
+    for (const std::int32_t block_size : {1, 2}) {  // smaller than a tile of positions
+      add_attention(cases, 6, 2, 16, block_size, kv_dtype, {{256, 7}, {259, 1}, {3, 3}});
+    }
     add_attention(cases, 4, 4, 32, 16, kv_dtype, ragged);   // no grouping
     add_attention(cases, 8, 1, 80, 16, kv_dtype, ragged);   // one KV head
     add_attention(cases, 6, 3, 6, 8, kv_dtype, ragged);     // shorter than a vector

@@ -22,13 +22,17 @@ std::size_t quantized_row_bytes(std::int64_t num_cols, unsigned forms);
 void quantize_rows(const float* x, std::int64_t x_stride, std::int64_t num_rows,
                    std::int64_t num_cols, unsigned forms, std::byte* out);
 
-std::size_t quad_scratch_bytes();
-std::size_t pair_scratch_bytes();
-void multiply_quads(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end,
-                    std::byte* scratch);
-void multiply_pairs(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end,
-                    std::byte* scratch);
+void multiply_quads(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end);
+void multiply_pairs(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end);
 void multiply_floats(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end);
+
+void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end);
+void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end);
+void rope_and_store(const RopeStoreArgs& args, std::int64_t token_begin, std::int64_t token_end);
+
+std::size_t attention_scratch_bytes(std::int64_t num_rows, std::int64_t head_dim,
+                                    std::int64_t block_size);
+void attend_split(const AttentionSplit& args, std::byte* scratch);
 
 }  // namespace avx2
 

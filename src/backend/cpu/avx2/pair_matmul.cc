@@ -22,9 +22,6 @@ class BytePanel {
   TVLLM_INLINE __m256 scales(std::int64_t g, int half) const {
     return _mm256_cvtph_ps(load_half_bytes(groups_[g].scales + 8 * half));
   }
-  const char* address_of(std::int64_t g) const {
-    return reinterpret_cast<const char*>(groups_ + g);
-  }
 
  private:
   const PanelQ8_0* groups_;
@@ -45,9 +42,6 @@ class SixBitPanel {
   TVLLM_INLINE __m256 scales(std::int64_t g, int half) const {
     return _mm256_cvtph_ps(load_half_bytes(blocks_[g / kSuperGroups].d + 8 * half));
   }
-  const char* address_of(std::int64_t g) const {
-    return reinterpret_cast<const char*>(&group_at(g));
-  }
 
  private:
   TVLLM_INLINE const PanelQ6_K::Group& group_at(std::int64_t g) const {
@@ -56,107 +50,100 @@ class SixBitPanel {
   const PanelQ6_K* blocks_;
 };
 
-struct PairGroup {
-  std::int16_t pairs[2][16][16];
-  float scales[kPanelRows];
-};
-
-struct UnpackedPairs {
-  using Group = PairGroup;
-  const PairGroup* groups;
-
-  TVLLM_INLINE __m256i pair(std::int64_t g, int half, int pair) const {
-    return load_bytes(groups[g].pairs[half][pair]);
-  }
-  TVLLM_INLINE __m256 scales(std::int64_t g, int half) const {
-    return _mm256_loadu_ps(groups[g].scales + 8 * half);
-  }
-};
-
-template <int T>
-struct ShortRows {
-  ShortRows(const MatmulArgs& args, std::int64_t token) {
-    std::int64_t offset = sizeof(RowHeader);
+class ShortRows {
+ public:
+  ShortRows(const MatmulArgs& args, std::int64_t token)
+      : first_(args.quantized + token * args.quantized_stride), stride_(args.quantized_stride) {
     if ((args.quantized_forms & kBytes) != 0) {
-      offset += args.weight->num_cols / kPanelGroup * std::int64_t{sizeof(ByteGroup)};
-    }
-    for (int t = 0; t < T; ++t) {
-      const std::byte* row = args.quantized + (token + t) * args.quantized_stride;
-      scale[t] = reinterpret_cast<const RowHeader*>(row)->short_scale;
-      values[t] = reinterpret_cast<const std::int16_t*>(row + offset);
+      offset_ += args.weight->num_cols / kPanelGroup * std::int64_t{sizeof(ByteGroup)};
     }
   }
-  float scale[T];
-  const std::int16_t* values[T];
+
+  float scale(int t) const {
+    return reinterpret_cast<const RowHeader*>(first_ + t * stride_)->short_scale;
+  }
+  TVLLM_INLINE const std::int16_t* group(int t, std::int64_t g) const {
+    return reinterpret_cast<const std::int16_t*>(first_ + t * stride_ + offset_) + g * kPanelGroup;
+  }
+
+ private:
+  const std::byte* first_;
+  std::int64_t stride_;
+  std::int64_t offset_ = sizeof(RowHeader);
 };
 
 template <typename PackedReader>
 struct PairFormat {
   using Packed = PackedReader;
-  using Unpacked = UnpackedPairs;
-  template <int T>
-  using Activations = ShortRows<T>;
-  static constexpr std::int64_t kChunkGroups = 15;
+  using Activations = ShortRows;
 
-  static void unpack(const Packed& packed, std::int64_t g, PairGroup& to) {
-    TVLLM_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      TVLLM_UNROLL
-      for (int p = 0; p < 16; ++p) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.pairs[half][p]), packed.pair(g, half, p));
-      }
-      _mm256_storeu_ps(to.scales + 8 * half, packed.scales(g, half));
+  static TVLLM_INLINE void add_group(const Packed& packed, std::int64_t g, const ShortRows& x,
+                                     int num_tokens, TokenSums* tile) {
+    const Pairs first(packed, g, 0);
+    for (int t = 0; t < num_tokens; ++t) {
+      first.multiply(x.group(t, g), tile[t].dots);
     }
-  }
-
-  template <int T, typename Reader>
-  static TVLLM_INLINE void accumulate(const Reader& reader, const ShortRows<T>& x,
-                                      std::int64_t first_group, std::int64_t num_groups,
-                                      __m256 (&sums)[T][2]) {
-    const std::int16_t* values[T];
     TVLLM_UNROLL
-    for (int t = 0; t < T; ++t) {
-      values[t] = x.values[t] + first_group * kPanelGroup;
-    }
-    for (std::int64_t g = 0; g < num_groups; ++g) {
-      __m256i dots[T][2];
-      TVLLM_UNROLL
-      for (int p = 0; p < 16; ++p) {
-        const __m256i weights[2] = {reader.pair(g, 0, p), reader.pair(g, 1, p)};
-        TVLLM_UNROLL
-        for (int t = 0; t < T; ++t) {
-          const __m256i two = repeat_word(values[t] + g * kPanelGroup + 2 * p);
-          TVLLM_UNROLL
-          for (int half = 0; half < 2; ++half) {
-            const __m256i products = _mm256_madd_epi16(weights[half], two);
-            dots[t][half] = p == 0 ? products : _mm256_add_epi32(dots[t][half], products);
-          }
-        }
+    for (int part = 1; part < 3; ++part) {
+      const Pairs pairs(packed, g, part);
+      for (int t = 0; t < num_tokens; ++t) {
+        __m256i dots[2];
+        pairs.multiply(x.group(t, g), dots);
+        tile[t].dots[0] = _mm256_add_epi32(tile[t].dots[0], dots[0]);
+        tile[t].dots[1] = _mm256_add_epi32(tile[t].dots[1], dots[1]);
       }
+    }
+    const Pairs last(packed, g, 3);
+    const __m256 scales[2] = {packed.scales(g, 0), packed.scales(g, 1)};
+    for (int t = 0; t < num_tokens; ++t) {
+      __m256i dots[2];
+      last.multiply(x.group(t, g), dots);
       TVLLM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        const __m256 scales = reader.scales(g, half);
-        TVLLM_UNROLL
-        for (int t = 0; t < T; ++t) {
-          sums[t][half] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dots[t][half]), scales, sums[t][half]);
-        }
+        const __m256i dot = _mm256_add_epi32(tile[t].dots[half], dots[half]);
+        tile[t].sums[half] =
+            _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), scales[half], tile[t].sums[half]);
       }
     }
   }
+
+ private:
+  // A quarter of a group: 8 columns.
+  class Pairs {
+   public:
+    TVLLM_INLINE Pairs(const Packed& packed, std::int64_t g, int part) : part_(part) {
+      TVLLM_UNROLL
+      for (int p = 0; p < 4; ++p) {
+        weights_[p][0] = packed.pair(g, 0, 4 * part + p);
+        weights_[p][1] = packed.pair(g, 1, 4 * part + p);
+      }
+    }
+
+    TVLLM_INLINE void multiply(const std::int16_t* x, __m256i (&dots)[2]) const {
+      TVLLM_UNROLL
+      for (int p = 0; p < 4; ++p) {
+        const __m256i values = repeat_word(x + 8 * part_ + 2 * p);
+        TVLLM_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          const __m256i products = _mm256_madd_epi16(weights_[p][half], values);
+          dots[half] = p == 0 ? products : _mm256_add_epi32(dots[half], products);
+        }
+      }
+    }
+
+   private:
+    __m256i weights_[4][2];
+    const int part_;
+  };
 };
 
 }  // namespace
 
-std::size_t pair_scratch_bytes() {
-  return PairFormat<BytePanel>::kChunkGroups * sizeof(PairGroup);
-}
-
-void multiply_pairs(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end,
-                    std::byte* scratch) {
+void multiply_pairs(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   if (args.weight->dtype == DType::kQ8_0) {
-    multiply_panels<PairFormat<BytePanel>>(args, row_begin, row_end, scratch);
+    multiply_panels<PairFormat<BytePanel>>(args, row_begin, row_end);
   } else {
-    multiply_panels<PairFormat<SixBitPanel>>(args, row_begin, row_end, scratch);
+    multiply_panels<PairFormat<SixBitPanel>>(args, row_begin, row_end);
   }
 }
 

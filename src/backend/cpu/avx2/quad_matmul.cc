@@ -15,88 +15,85 @@ namespace tvllm::cpu::avx2 {
 
 namespace {
 
-template <int T>
-struct ByteRows {
-  ByteRows(const MatmulArgs& args, std::int64_t token) {
-    for (int t = 0; t < T; ++t) {
-      const std::byte* row = args.quantized + (token + t) * args.quantized_stride;
-      scale[t] = reinterpret_cast<const RowHeader*>(row)->byte_scale;
-      groups[t] = reinterpret_cast<const ByteGroup*>(row + sizeof(RowHeader));
-    }
+class ByteRows {
+ public:
+  ByteRows(const MatmulArgs& args, std::int64_t token)
+      : first_(args.quantized + token * args.quantized_stride), stride_(args.quantized_stride) {}
+
+  float scale(int t) const {
+    return reinterpret_cast<const RowHeader*>(first_ + t * stride_)->byte_scale;
   }
-  float scale[T];
-  const ByteGroup* groups[T];
+  TVLLM_INLINE const ByteGroup& group(int t, std::int64_t g) const {
+    return reinterpret_cast<const ByteGroup*>(first_ + t * stride_ + sizeof(RowHeader))[g];
+  }
+
+ private:
+  const std::byte* first_;
+  std::int64_t stride_;
 };
 
 template <typename PackedReader>
 struct QuadFormat {
   using Packed = PackedReader;
-  using Unpacked = UnpackedQuads;
-  template <int T>
-  using Activations = ByteRows<T>;
-  static constexpr std::int64_t kChunkGroups = 24;
+  using Activations = ByteRows;
 
-  static void unpack(const Packed& packed, std::int64_t g, QuadGroup& to) {
-    unpack_quads(packed, g, to);
-  }
-
-  template <int T, typename Reader>
-  static TVLLM_INLINE void accumulate(const Reader& reader, const ByteRows<T>& x,
-                                      std::int64_t first_group, std::int64_t num_groups,
-                                      __m256 (&sums)[T][2]) {
-    const ByteGroup* groups[T];
-    TVLLM_UNROLL
-    for (int t = 0; t < T; ++t) {
-      groups[t] = x.groups[t] + first_group;
-    }
-    for (std::int64_t g = 0; g < num_groups; ++g) {
-      __m256i dots[T][2];
-      TVLLM_UNROLL
-      for (int part = 0; part < 2; ++part) {
-        add_sixteen<T>(reader, g, part, groups, dots);
+  static TVLLM_INLINE void add_group(const Packed& packed, std::int64_t g, const ByteRows& x,
+                                     int num_tokens, TokenSums* tile) {
+    {
+      const Quads first(packed, g, 0);
+      for (int t = 0; t < num_tokens; ++t) {
+        first.multiply(x.group(t, g), tile[t].dots);
       }
+    }
+    const Quads last(packed, g, 1);
+    const __m256 scales[2] = {packed.scales(g, 0), packed.scales(g, 1)};
+    const __m256 mins[2] = {packed.mins(g, 0), packed.mins(g, 1)};
+    for (int t = 0; t < num_tokens; ++t) {
+      const ByteGroup& group = x.group(t, g);
+      __m256i dots[2];
+      last.multiply(group, dots);
+      const __m256 sum = _mm256_set1_ps(group.sum);
       TVLLM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        const __m256 scales = reader.scales(g, half);
-        const __m256 mins = reader.mins(g, half);
-        TVLLM_UNROLL
-        for (int t = 0; t < T; ++t) {
-          sums[t][half] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dots[t][half]), scales, sums[t][half]);
-          sums[t][half] = _mm256_fmadd_ps(_mm256_set1_ps(groups[t][g].sum), mins, sums[t][half]);
-        }
+        const __m256i dot = _mm256_add_epi32(tile[t].dots[half], dots[half]);
+        const __m256 with_min = _mm256_fmadd_ps(sum, mins[half], tile[t].sums[half]);
+        tile[t].sums[half] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), scales[half], with_min);
       }
     }
   }
 
  private:
-  // The products of 16 columns, which share a multiplier.
-  template <int T, typename Reader>
-  static TVLLM_INLINE void add_sixteen(const Reader& reader, std::int64_t g, int part,
-                                       const ByteGroup* const (&groups)[T], __m256i (&dots)[T][2]) {
-    __m256i lanes[T][2];
-    TVLLM_UNROLL
-    for (int q = 0; q < 4; ++q) {
-      const __m256i weights[2] = {reader.quad(g, 0, 4 * part + q), reader.quad(g, 1, 4 * part + q)};
+  // The 16 columns of a group that share a multiplier.
+  class Quads {
+   public:
+    TVLLM_INLINE Quads(const Packed& packed, std::int64_t g, int part) : part_(part) {
       TVLLM_UNROLL
-      for (int t = 0; t < T; ++t) {
-        const __m256i values = repeat_word(groups[t][g].values + 16 * part + 4 * q);
+      for (int q = 0; q < 4; ++q) {
+        weights_[q][0] = packed.quad(g, 0, 4 * part + q);
+        weights_[q][1] = packed.quad(g, 1, 4 * part + q);
+      }
+    }
+
+    TVLLM_INLINE void multiply(const ByteGroup& x, __m256i (&dots)[2]) const {
+      __m256i lanes[2];
+      TVLLM_UNROLL
+      for (int q = 0; q < 4; ++q) {
+        const __m256i values = repeat_word(x.values + 16 * part_ + 4 * q);
         TVLLM_UNROLL
         for (int half = 0; half < 2; ++half) {
-          const __m256i products = _mm256_maddubs_epi16(weights[half], values);
-          lanes[t][half] = q == 0 ? products : _mm256_add_epi16(lanes[t][half], products);
+          const __m256i products = _mm256_maddubs_epi16(weights_[q][half], values);
+          lanes[half] = q == 0 ? products : _mm256_add_epi16(lanes[half], products);
         }
       }
+      const __m256i multipliers = repeat_word(&x.multipliers[part_]);
+      dots[0] = _mm256_madd_epi16(lanes[0], multipliers);
+      dots[1] = _mm256_madd_epi16(lanes[1], multipliers);
     }
-    TVLLM_UNROLL
-    for (int t = 0; t < T; ++t) {
-      const __m256i multipliers = repeat_word(&groups[t][g].multipliers[part]);
-      TVLLM_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const __m256i scaled = _mm256_madd_epi16(lanes[t][half], multipliers);
-        dots[t][half] = part == 0 ? scaled : _mm256_add_epi32(dots[t][half], scaled);
-      }
-    }
-  }
+
+   private:
+    __m256i weights_[4][2];
+    const int part_;
+  };
 };
 
 using Q4_0 = QuadFormat<SmallPanel<PanelQ4_0, false, false, 8>>;
@@ -108,25 +105,20 @@ using Q5_K = QuadFormat<SuperPanel<PanelQ5_K, true>>;
 
 }  // namespace
 
-std::size_t quad_scratch_bytes() {
-  return Q4_1::kChunkGroups * sizeof(QuadGroup);
-}
-
-void multiply_quads(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end,
-                    std::byte* scratch) {
+void multiply_quads(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   switch (args.weight->dtype) {
     case DType::kQ4_0:
-      return multiply_panels<Q4_0>(args, row_begin, row_end, scratch);
+      return multiply_panels<Q4_0>(args, row_begin, row_end);
     case DType::kQ4_1:
-      return multiply_panels<Q4_1>(args, row_begin, row_end, scratch);
+      return multiply_panels<Q4_1>(args, row_begin, row_end);
     case DType::kQ5_0:
-      return multiply_panels<Q5_0>(args, row_begin, row_end, scratch);
+      return multiply_panels<Q5_0>(args, row_begin, row_end);
     case DType::kQ5_1:
-      return multiply_panels<Q5_1>(args, row_begin, row_end, scratch);
+      return multiply_panels<Q5_1>(args, row_begin, row_end);
     case DType::kQ4_K:
-      return multiply_panels<Q4_K>(args, row_begin, row_end, scratch);
+      return multiply_panels<Q4_K>(args, row_begin, row_end);
     default:
-      return multiply_panels<Q5_K>(args, row_begin, row_end, scratch);
+      return multiply_panels<Q5_K>(args, row_begin, row_end);
   }
 }
 

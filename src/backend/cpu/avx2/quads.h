@@ -60,9 +60,6 @@ class SmallPanel {
       return _mm256_mul_ps(scales(g, half), _mm256_set1_ps(-static_cast<float>(offset)));
     }
   }
-  const char* address_of(std::int64_t g) const {
-    return reinterpret_cast<const char*>(groups_ + g);
-  }
 
  private:
   const Panel* groups_;
@@ -99,41 +96,6 @@ class SuperPanel {
   }
   const Panel* blocks_;
 };
-
-struct QuadGroup {
-  std::uint8_t quads[2][8][32];
-  float scales[kPanelRows];
-  float mins[kPanelRows];
-};
-
-// What was unpacked: groups from the first of a chunk.
-struct UnpackedQuads {
-  using Group = QuadGroup;
-  const QuadGroup* groups;
-
-  TVLLM_INLINE __m256i quad(std::int64_t g, int half, int quad) const {
-    return load_bytes(groups[g].quads[half][quad]);
-  }
-  TVLLM_INLINE __m256 scales(std::int64_t g, int half) const {
-    return _mm256_loadu_ps(groups[g].scales + 8 * half);
-  }
-  TVLLM_INLINE __m256 mins(std::int64_t g, int half) const {
-    return _mm256_loadu_ps(groups[g].mins + 8 * half);
-  }
-};
-
-template <typename Packed>
-TVLLM_INLINE void unpack_quads(const Packed& packed, std::int64_t g, QuadGroup& to) {
-  TVLLM_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    TVLLM_UNROLL
-    for (int q = 0; q < 8; ++q) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.quads[half][q]), packed.quad(g, half, q));
-    }
-    _mm256_storeu_ps(to.scales + 8 * half, packed.scales(g, half));
-    _mm256_storeu_ps(to.mins + 8 * half, packed.mins(g, half));
-  }
-}
 
 }  // namespace
 

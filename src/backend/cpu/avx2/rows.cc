@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on one row at a time: norms, gates, rotations.
+#include "backend/cpu/avx2/kernels.h"
+#include "backend/cpu/avx2/math.h"
+#include "tensor/half.h"
+
+namespace tvllm::cpu::avx2 {
+
+namespace {
+
+// Calls body(c, lanes) for 8 columns at a time; `lanes` masks the last ones.
+template <typename Body>
+TVLLM_INLINE void for_columns(std::int64_t num_cols, Body&& body) {
+  const __m256i all = _mm256_set1_epi32(-1);
+  std::int64_t c = 0;
+  for (; c + 8 <= num_cols; c += 8) {
+    body(c, all);
+  }
+  if (c < num_cols) body(c, first_lanes(num_cols - c));
+}
+
+TVLLM_INLINE __m256 swap_neighbours(__m256 v) {
+  return _mm256_permute_ps(v, 0xb1);
+}
+
+// Pairs are neighbours.
+void rotate_neighbours(float* head, const float* cos, const float* sin, int rope_dim) {
+  const __m256i twice = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+  const auto four_twice = [&](const float* p) {
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), twice);
+  };
+  int i = 0;
+  for (; i + 8 <= rope_dim; i += 8) {
+    const __m256 x = _mm256_loadu_ps(head + i);
+    const __m256 by_cos = _mm256_mul_ps(x, four_twice(cos + i / 2));
+    const __m256 by_sin = _mm256_mul_ps(swap_neighbours(x), four_twice(sin + i / 2));
+    _mm256_storeu_ps(head + i, _mm256_addsub_ps(by_cos, by_sin));
+  }
+  for (; i < rope_dim; i += 2) {
+    const float a = head[i];
+    const float b = head[i + 1];
+    head[i] = a * cos[i / 2] - b * sin[i / 2];
+    head[i + 1] = b * cos[i / 2] + a * sin[i / 2];
+  }
+}
+
+// Pairs are half of rope_dim apart.
+void rotate_halves(float* head, const float* cos, const float* sin, int rope_dim) {
+  const int num_pairs = rope_dim / 2;
+  float* other = head + num_pairs;
+  for_columns(num_pairs, [&](std::int64_t i, __m256i lanes) {
+    const __m256 a = _mm256_maskload_ps(head + i, lanes);
+    const __m256 b = _mm256_maskload_ps(other + i, lanes);
+    const __m256 c = _mm256_maskload_ps(cos + i, lanes);
+    const __m256 s = _mm256_maskload_ps(sin + i, lanes);
+    const __m256 first = _mm256_sub_ps(_mm256_mul_ps(a, c), _mm256_mul_ps(b, s));
+    const __m256 second = _mm256_add_ps(_mm256_mul_ps(b, c), _mm256_mul_ps(a, s));
+    _mm256_maskstore_ps(head + i, lanes, first);
+    _mm256_maskstore_ps(other + i, lanes, second);
+  });
+}
+
+void store_elements(const float* values, int count, DType dtype, std::byte* out) {
+  if (dtype == DType::kF32) {
+    __builtin_memcpy(out, values, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
+  int i = 0;
+  if (dtype == DType::kF16) {
+    for (; i + 8 <= count; i += 8) {
+      const __m128i halves =
+          _mm256_cvtps_ph(_mm256_loadu_ps(values + i), _MM_FROUND_TO_NEAREST_INT);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * i), halves);
+    }
+  }
+  for (; i < count; ++i) {
+    const std::uint16_t bits =
+        dtype == DType::kF16 ? f32_to_f16(values[i]) : f32_to_bf16(values[i]);
+    __builtin_memcpy(out + 2 * i, &bits, sizeof(bits));
+  }
+}
+
+}  // namespace
+
+void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end) {
+  for (std::int64_t t = token_begin; t < token_end; ++t) {
+    float* x = args.x + t * args.x_stride;
+    float* out = args.out + t * args.out_stride;
+    if (args.delta != nullptr) {
+      const float* delta = args.delta + t * args.delta_stride;
+      for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
+        const __m256 sum =
+            _mm256_add_ps(_mm256_maskload_ps(x + c, lanes), _mm256_maskload_ps(delta + c, lanes));
+        _mm256_maskstore_ps(x + c, lanes, sum);
+      });
+    }
+    __m256 squares = _mm256_setzero_ps();
+    for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
+      const __m256 value = _mm256_maskload_ps(x + c, lanes);
+      squares = _mm256_fmadd_ps(value, value, squares);
+    });
+    const double mean =
+        static_cast<double>(sum_lanes(squares)) / static_cast<double>(args.num_cols);
+    const double root = __builtin_sqrt(mean + static_cast<double>(args.eps));
+    const __m256 scale = _mm256_set1_ps(static_cast<float>(1.0 / root));
+    for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
+      const __m256 scaled = _mm256_mul_ps(_mm256_maskload_ps(x + c, lanes), scale);
+      const __m256 weight = _mm256_maskload_ps(args.weight + c, lanes);
+      _mm256_maskstore_ps(out + c, lanes, _mm256_mul_ps(scaled, weight));
+    });
+  }
+}
+
+void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
+  const __m256 one = _mm256_set1_ps(1.0f);
+  for (std::int64_t t = token_begin; t < token_end; ++t) {
+    const float* gates = args.gate_up + t * args.gate_up_stride;
+    const float* ups = gates + args.num_cols;
+    float* out = args.out + t * args.out_stride;
+    for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
+      const __m256 gate = _mm256_maskload_ps(gates + c, lanes);
+      const __m256 up = _mm256_maskload_ps(ups + c, lanes);
+      const __m256 exp = exp_of(_mm256_sub_ps(_mm256_setzero_ps(), gate));
+      const __m256 silu = _mm256_div_ps(gate, _mm256_add_ps(one, exp));
+      _mm256_maskstore_ps(out + c, lanes, _mm256_mul_ps(silu, up));
+    });
+  }
+}
+
+void rope_and_store(const RopeStoreArgs& args, std::int64_t token_begin, std::int64_t token_end) {
+  const KvLayer& kv = args.kv;
+  const std::int64_t element_bytes = kv.dtype == DType::kF32 ? 4 : 2;
+  for (std::int64_t t = token_begin; t < token_end; ++t) {
+    float* q = args.qkv + t * args.qkv_stride;
+    float* k = q + std::int64_t{args.num_heads} * kv.head_dim;
+    const float* v = k + std::int64_t{args.num_kv_heads} * kv.head_dim;
+    const float* cos = args.cos_sin + t * args.cos_sin_stride;
+    const float* sin = cos + args.rope_dim / 2;
+    for (int h = 0; h < args.num_heads + args.num_kv_heads; ++h) {
+      float* head = q + std::int64_t{h} * kv.head_dim;
+      if (args.pairs_halves) {
+        rotate_halves(head, cos, sin, args.rope_dim);
+      } else {
+        rotate_neighbours(head, cos, sin, args.rope_dim);
+      }
+    }
+    const std::int64_t block = args.slots[t] / kv.block_size;
+    const std::int64_t offset = args.slots[t] % kv.block_size * kv.head_dim * element_bytes;
+    for (int h = 0; h < args.num_kv_heads; ++h) {
+      const std::int64_t head = std::int64_t{h} * kv.head_dim;
+      std::byte* out = kv.base + block * kv.block_bytes + h * kv.head_bytes + offset;
+      store_elements(k + head, kv.head_dim, kv.dtype, out);
+      store_elements(v + head, kv.head_dim, kv.dtype, out + kv.v_offset);
+    }
+  }
+}
+
+}  // namespace tvllm::cpu::avx2
