@@ -67,8 +67,11 @@ void add_matmuls(std::vector<OpCase>& cases) {
   add_matmul(cases, 6, 256, {{DType::kQ4_1, 64}, {DType::kQ4_1, 32}, {DType::kQ4_1, 32}}, true);
   add_matmul(cases, 6, 256, {{DType::kQ4_K, 64}, {DType::kQ4_K, 16}, {DType::kQ6_K, 16}});
   add_matmul(cases, 3, 256, {{DType::kF16, 5}, {DType::kQ8_0, 3}, {DType::kF32, 1}}, true);
-  // As in SmolLM2-135M, for benchmarks too.
+  // Of the size of small models', for benchmarks too.
   for (const std::int64_t num_tokens : {1, 64}) {
+    for (const DType dtype : kAllTypes) {
+      add_matmul(cases, num_tokens, 768, {{dtype, 576}});
+    }
     add_matmul(cases, num_tokens, 576,
                {{DType::kQ4_1, 576}, {DType::kQ4_1, 192}, {DType::kQ4_1, 192}});
     add_matmul(cases, num_tokens, 1536, {{DType::kQ4_1, 576}});

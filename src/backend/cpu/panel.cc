@@ -37,16 +37,20 @@ concept HasFifths = requires(Group group) {
 
 template <typename Group>
 void put_quads(Group& group, const RowPlace& at, const std::uint8_t* values) {
-  for (int c = 0; c < kPanelGroup; ++c) {
-    const int quad = c / 4;
-    const int byte = at.in_half * 4 + c % 4;
-    const int shift = quad < 4 ? 0 : 4;
-    std::uint8_t& nibbles = group.nibbles[at.half][quad % 4][byte];
-    nibbles = static_cast<std::uint8_t>((nibbles & (0xf0 >> shift)) | (values[c] & 0x0f) << shift);
-    if constexpr (HasFifths<Group>) {
-      std::uint8_t& fifths = group.fifths[at.half][byte];
-      fifths = static_cast<std::uint8_t>((fifths & ~(1 << quad)) | (values[c] >> 4) << quad);
+  // Four bytes at a time; what is shifted stays within its byte.
+  std::uint32_t quads[8];
+  std::memcpy(quads, values, sizeof(quads));
+  const int byte = at.in_half * 4;
+  for (int q = 0; q < 4; ++q) {
+    const std::uint32_t nibbles = (quads[q] & 0x0f0f0f0fu) | (quads[q + 4] & 0x0f0f0f0fu) << 4;
+    std::memcpy(&group.nibbles[at.half][q][byte], &nibbles, sizeof(nibbles));
+  }
+  if constexpr (HasFifths<Group>) {
+    std::uint32_t fifths = 0;
+    for (int q = 0; q < 8; ++q) {
+      fifths |= (quads[q] >> 4 & 0x01010101u) << q;
     }
+    std::memcpy(&group.fifths[at.half][byte], &fifths, sizeof(fifths));
   }
 }
 
@@ -60,7 +64,14 @@ int quad_value(const Group& group, const RowPlace& at, int c) {
 }
 
 template <typename Group>
-auto& pair_value(Group& group, const RowPlace& at, int c) {
+void put_pairs(Group& group, const RowPlace& at, const std::int8_t* values) {
+  for (int pair = 0; pair < kPanelGroup / 2; ++pair) {
+    std::memcpy(&group.pairs[at.half][pair][at.in_half * 2], values + 2 * pair, 2);
+  }
+}
+
+template <typename Group>
+int pair_value(const Group& group, const RowPlace& at, int c) {
   return group.pairs[at.half][c / 2][at.in_half * 2 + c % 2];
 }
 
@@ -98,9 +109,7 @@ struct ByteBlock {
   static void put(const BlockQ8_0& block, const std::int8_t* values, PanelQ8_0& panel,
                   const RowPlace& at) {
     panel.scales[at.row] = little_u16(block.d);
-    for (int c = 0; c < kPanelGroup; ++c) {
-      pair_value(panel, at, c) = values[c];
-    }
+    put_pairs(panel, at, values);
   }
 
   static void load(const PanelQ8_0& panel, const RowPlace& at, float* out) {
@@ -155,19 +164,15 @@ struct SuperBlock {
 };
 
 struct SixthBlock {
-  static std::int8_t& scale(PanelQ6_K::Group& group, const RowPlace& at, int c, int twin) {
-    return group.scales[at.half][c / 16][at.in_half * 2 + twin];
-  }
-
   static void put(const BlockQ6_K& block, const std::int8_t* values, PanelQ6_K& panel,
                   const RowPlace& at) {
     panel.d[at.row] = little_u16(block.d);
     for (int g = 0; g < kSuperGroups; ++g) {
       PanelQ6_K::Group& group = panel.groups[g];
-      for (int c = 0; c < kPanelGroup; ++c) {
-        const int idx = g * kPanelGroup + c;
-        pair_value(group, at, c) = values[idx];
-        scale(group, at, c, c % 2) = block.scales[idx / 16];
+      put_pairs(group, at, values + g * kPanelGroup);
+      for (int sixteen = 0; sixteen < 2; ++sixteen) {
+        std::int8_t* twins = &group.scales[at.half][sixteen][at.in_half * 2];
+        twins[0] = twins[1] = block.scales[2 * g + sixteen];
       }
     }
   }

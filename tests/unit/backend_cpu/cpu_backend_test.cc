@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -70,6 +71,50 @@ TEST_P(CpuBackendTest, ProductsOfActivationsThatInt8HoldsAreExact) {
     const testing::naive::Matrix expected =
         testing::naive::matmul(testing::naive::Matrix(x), testing::naive::dequantize(weights));
     EXPECT_LT(testing::naive::nmse(out.data, expected.data), 1e-11) << dtype_info(dtype).name;
+  }
+}
+
+// Blocks whose integers are all at an end of their range; the bytes [first, last) of a block are
+// everything but its half-precision scales.
+Weights extreme_weights(DType dtype, std::byte fill) {
+  struct Place {
+    DType dtype;
+    std::ptrdiff_t first, last;
+  };
+  constexpr Place kPlaces[] = {{DType::kQ4_0, 2, 18},  {DType::kQ4_1, 4, 20},
+                               {DType::kQ5_0, 2, 22},  {DType::kQ5_1, 4, 24},
+                               {DType::kQ8_0, 2, 34},  {DType::kQ4_K, 4, 144},
+                               {DType::kQ5_K, 4, 176}, {DType::kQ6_K, 0, 192}};
+  Weights weights = random_weights(dtype, 17, 768, 3);
+  const std::int64_t block_bytes = dtype_info(dtype).block_bytes;
+  for (const Place& place : kPlaces) {
+    if (place.dtype != dtype) continue;
+    for (auto block = weights.bytes.begin() + 1; block < weights.bytes.end();
+         block += block_bytes) {
+      std::fill(block + place.first, block + place.last, fill);
+      // Q6_K has 8-bit scales too: the most negative one.
+      if (dtype == DType::kQ6_K) std::fill(block + 192, block + 208, std::byte{0x80});
+    }
+  }
+  return weights;
+}
+
+TEST_P(CpuBackendTest, TheLargestProductsNeitherSaturateNorOverflow) {
+  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0,
+                            DType::kQ4_K, DType::kQ5_K, DType::kQ6_K}) {
+    for (const int fill : {0x00, 0x7f, 0x80, 0xff}) {
+      const Weights weights = extreme_weights(dtype, static_cast<std::byte>(fill));
+      for (const float value : {1.0f, -1.0f}) {
+        Tensor x(3, 768);
+        std::fill(x.data.begin(), x.data.end(), value);
+        Tensor out(3, 17);
+        backend_->matmul(*matrix(weights), x.view(), nullptr, out.view());
+        const testing::naive::Matrix expected =
+            testing::naive::matmul(testing::naive::Matrix(x), testing::naive::dequantize(weights));
+        EXPECT_LT(testing::naive::nmse(out.data, expected.data), 1e-11)
+            << dtype_info(dtype).name << ", bytes " << fill << ", x " << value;
+      }
+    }
   }
 }
 

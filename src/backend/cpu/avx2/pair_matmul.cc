@@ -75,6 +75,7 @@ class ShortRows {
 template <typename PackedReader>
 struct PairFormat {
   using Packed = PackedReader;
+  static constexpr std::int64_t kGroupBytes = 544;
   using Activations = ShortRows;
 
   static TVLLM_INLINE void add_group(const Packed& packed, std::int64_t g, const ShortRows& x,

@@ -71,20 +71,29 @@ TVLLM_INLINE void multiply_tile(const typename Format::Packed& packed, const Out
   }
 }
 
+// Panels of a block meet one tile after another: then the activations of a tile come from the
+// nearest cache, the panels from the next one.
+constexpr std::int64_t kBlockBytes = 256 * 1024;
+
 template <typename Format>
 void multiply_panels(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   const std::int64_t num_groups = args.weight->num_cols / kPanelGroup;
-  for (std::int64_t row = row_begin; row < row_end; row += kPanelRows) {
-    const std::int64_t count = row_end - row < kPanelRows ? row_end - row : kPanelRows;
-    const OutputRows rows = {args, row, count};
-    const typename Format::Packed packed(*args.weight, row / kPanelRows);
+  const std::int64_t panels_in_block = kBlockBytes / (num_groups * Format::kGroupBytes) + 1;
+  const std::int64_t block_rows = panels_in_block * kPanelRows;
+  for (std::int64_t block = row_begin; block < row_end; block += block_rows) {
+    const std::int64_t block_end = block + block_rows < row_end ? block + block_rows : row_end;
     for (std::int64_t token = 0; token < args.num_tokens; token += kTileTokens) {
       const std::int64_t left = args.num_tokens - token;
-      if (left == 1) {  // a constant, so that its sums stay in registers
-        multiply_tile<Format>(packed, rows, num_groups, token, 1);
-      } else {
-        const int num_tokens = left < kTileTokens ? static_cast<int>(left) : kTileTokens;
-        multiply_tile<Format>(packed, rows, num_groups, token, num_tokens);
+      for (std::int64_t row = block; row < block_end; row += kPanelRows) {
+        const std::int64_t count = block_end - row < kPanelRows ? block_end - row : kPanelRows;
+        const OutputRows rows = {args, row, count};
+        const typename Format::Packed packed(*args.weight, row / kPanelRows);
+        if (left == 1) {  // a constant, so that its sums stay in registers
+          multiply_tile<Format>(packed, rows, num_groups, token, 1);
+        } else {
+          const int num_tokens = left < kTileTokens ? static_cast<int>(left) : kTileTokens;
+          multiply_tile<Format>(packed, rows, num_groups, token, num_tokens);
+        }
       }
     }
   }

@@ -35,6 +35,7 @@ class ByteRows {
 template <typename PackedReader>
 struct QuadFormat {
   using Packed = PackedReader;
+  static constexpr std::int64_t kGroupBytes = 320;
   using Activations = ByteRows;
 
   static TVLLM_INLINE void add_group(const Packed& packed, std::int64_t g, const ByteRows& x,

@@ -8,15 +8,26 @@ namespace tvllm::cpu::avx2 {
 
 namespace {
 
-// Calls body(c, lanes) for 8 columns at a time; `lanes` masks the last ones.
+// Eight columns, and the last ones of a row, which are fewer. Masked stores cost as much as dozens
+// of whole ones on some processors.
+struct AllLanes {
+  TVLLM_INLINE __m256 load(const float* p) const { return _mm256_loadu_ps(p); }
+  TVLLM_INLINE void store(float* p, __m256 v) const { _mm256_storeu_ps(p, v); }
+};
+struct FirstLanes {
+  __m256i mask;
+  TVLLM_INLINE __m256 load(const float* p) const { return _mm256_maskload_ps(p, mask); }
+  TVLLM_INLINE void store(float* p, __m256 v) const { _mm256_maskstore_ps(p, mask, v); }
+};
+
+// Calls body(c, lanes) for the columns c .. c + 7, or as many as are left.
 template <typename Body>
 TVLLM_INLINE void for_columns(std::int64_t num_cols, Body&& body) {
-  const __m256i all = _mm256_set1_epi32(-1);
   std::int64_t c = 0;
   for (; c + 8 <= num_cols; c += 8) {
-    body(c, all);
+    body(c, AllLanes{});
   }
-  if (c < num_cols) body(c, first_lanes(num_cols - c));
+  if (c < num_cols) body(c, FirstLanes{first_lanes(num_cols - c)});
 }
 
 TVLLM_INLINE __m256 swap_neighbours(__m256 v) {
@@ -48,15 +59,15 @@ void rotate_neighbours(float* head, const float* cos, const float* sin, int rope
 void rotate_halves(float* head, const float* cos, const float* sin, int rope_dim) {
   const int num_pairs = rope_dim / 2;
   float* other = head + num_pairs;
-  for_columns(num_pairs, [&](std::int64_t i, __m256i lanes) {
-    const __m256 a = _mm256_maskload_ps(head + i, lanes);
-    const __m256 b = _mm256_maskload_ps(other + i, lanes);
-    const __m256 c = _mm256_maskload_ps(cos + i, lanes);
-    const __m256 s = _mm256_maskload_ps(sin + i, lanes);
+  for_columns(num_pairs, [&](std::int64_t i, auto lanes) {
+    const __m256 a = lanes.load(head + i);
+    const __m256 b = lanes.load(other + i);
+    const __m256 c = lanes.load(cos + i);
+    const __m256 s = lanes.load(sin + i);
     const __m256 first = _mm256_sub_ps(_mm256_mul_ps(a, c), _mm256_mul_ps(b, s));
     const __m256 second = _mm256_add_ps(_mm256_mul_ps(b, c), _mm256_mul_ps(a, s));
-    _mm256_maskstore_ps(head + i, lanes, first);
-    _mm256_maskstore_ps(other + i, lanes, second);
+    lanes.store(head + i, first);
+    lanes.store(other + i, second);
   });
 }
 
@@ -88,25 +99,24 @@ void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token
     float* out = args.out + t * args.out_stride;
     if (args.delta != nullptr) {
       const float* delta = args.delta + t * args.delta_stride;
-      for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
-        const __m256 sum =
-            _mm256_add_ps(_mm256_maskload_ps(x + c, lanes), _mm256_maskload_ps(delta + c, lanes));
-        _mm256_maskstore_ps(x + c, lanes, sum);
+      for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
+        const __m256 sum = _mm256_add_ps(lanes.load(x + c), lanes.load(delta + c));
+        lanes.store(x + c, sum);
       });
     }
     __m256 squares = _mm256_setzero_ps();
-    for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
-      const __m256 value = _mm256_maskload_ps(x + c, lanes);
+    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
+      const __m256 value = lanes.load(x + c);
       squares = _mm256_fmadd_ps(value, value, squares);
     });
     const double mean =
         static_cast<double>(sum_lanes(squares)) / static_cast<double>(args.num_cols);
     const double root = __builtin_sqrt(mean + static_cast<double>(args.eps));
     const __m256 scale = _mm256_set1_ps(static_cast<float>(1.0 / root));
-    for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
-      const __m256 scaled = _mm256_mul_ps(_mm256_maskload_ps(x + c, lanes), scale);
-      const __m256 weight = _mm256_maskload_ps(args.weight + c, lanes);
-      _mm256_maskstore_ps(out + c, lanes, _mm256_mul_ps(scaled, weight));
+    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
+      const __m256 scaled = _mm256_mul_ps(lanes.load(x + c), scale);
+      const __m256 weight = lanes.load(args.weight + c);
+      lanes.store(out + c, _mm256_mul_ps(scaled, weight));
     });
   }
 }
@@ -117,12 +127,12 @@ void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t 
     const float* gates = args.gate_up + t * args.gate_up_stride;
     const float* ups = gates + args.num_cols;
     float* out = args.out + t * args.out_stride;
-    for_columns(args.num_cols, [&](std::int64_t c, __m256i lanes) {
-      const __m256 gate = _mm256_maskload_ps(gates + c, lanes);
-      const __m256 up = _mm256_maskload_ps(ups + c, lanes);
+    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
+      const __m256 gate = lanes.load(gates + c);
+      const __m256 up = lanes.load(ups + c);
       const __m256 exp = exp_of(_mm256_sub_ps(_mm256_setzero_ps(), gate));
       const __m256 silu = _mm256_div_ps(gate, _mm256_add_ps(one, exp));
-      _mm256_maskstore_ps(out + c, lanes, _mm256_mul_ps(silu, up));
+      lanes.store(out + c, _mm256_mul_ps(silu, up));
     });
   }
 }
