@@ -32,6 +32,8 @@ class Matrix {
   virtual ~Matrix() = default;
   virtual std::int64_t num_rows() const = 0;  // outputs
   virtual std::int64_t num_cols() const = 0;  // inputs
+  // Whether it reads the file's mapping after load, which must then stay in memory.
+  virtual bool reads_file() const = 0;
 };
 
 enum class KvDType { kF32, kF16, kBF16 };

@@ -119,6 +119,10 @@ void GgufFile::prefetch_tensors() const {
     file_->will_need(bytes_.subspan(static_cast<std::size_t>(data_offset())));
 }
 
+void GgufFile::dont_need(const TensorInfo& tensor) const {
+  if (file_) file_->dont_need(tensor.data);
+}
+
 template Result<std::uint32_t> GgufFile::require(std::string_view) const;
 template Result<std::int32_t> GgufFile::require(std::string_view) const;
 template Result<std::uint64_t> GgufFile::require(std::string_view) const;

@@ -58,6 +58,8 @@ class GgufFile {
 
   // Starts reading the tensors in the background: whoever opens a model reads all of them next.
   void prefetch_tensors() const;
+  // A hint: its pages may leave memory, and come back if they are read.
+  void dont_need(const TensorInfo& tensor) const;
 
  private:
   GgufFile(std::string path, std::span<const std::byte> bytes, GgufContents contents)

@@ -15,4 +15,8 @@ const TensorInfo* GgufWeights::find(std::string_view name) const {
   return file_.find_tensor(name);
 }
 
+void GgufWeights::dont_need(const TensorInfo& tensor) const {
+  file_.dont_need(tensor);
+}
+
 }  // namespace tvllm::loader

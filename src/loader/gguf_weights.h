@@ -20,6 +20,7 @@ class GgufWeights final : public WeightSource {
   const std::string& path() const override;
   std::span<const TensorInfo> tensors() const override;
   const TensorInfo* find(std::string_view name) const override;
+  void dont_need(const TensorInfo& tensor) const override;
 
   const GgufFile& file() const { return file_; }
 

@@ -33,6 +33,8 @@ class WeightSource {
   virtual std::span<const TensorInfo> tensors() const = 0;
   // Null if there is no such tensor.
   virtual const TensorInfo* find(std::string_view name) const = 0;
+  // A hint: `tensor` is copied, so its pages may leave memory. They come back if they are read.
+  virtual void dont_need(const TensorInfo& tensor) const = 0;
 };
 
 }  // namespace tvllm::loader

@@ -92,7 +92,13 @@ Result<std::unique_ptr<backend::Matrix>> load_matrix(const loader::WeightSource&
     TVLLM_TRY(const WeightView view, require_matrix(weights, part.name, part.num_rows, num_cols));
     views.push_back(view);
   }
-  return backend.make_matrix(views);
+  TVLLM_TRY(std::unique_ptr<backend::Matrix> matrix, backend.make_matrix(views));
+  if (!matrix->reads_file()) {
+    for (const MatrixPart& part : parts) {
+      weights.dont_need(*weights.find(part.name));
+    }
+  }
+  return matrix;
 }
 
 }  // namespace tvllm::model

@@ -27,6 +27,10 @@ class WeightMatrix final : public backend::Matrix {
 
   std::int64_t num_rows() const override { return num_rows_; }
   std::int64_t num_cols() const override { return parts_.front().num_cols; }
+  bool reads_file() const override {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const WeightPart& part) { return part.packed == nullptr; });
+  }
 
   std::span<const WeightPart> parts() const { return parts_; }
   unsigned quantized_forms() const { return quantized_forms_; }

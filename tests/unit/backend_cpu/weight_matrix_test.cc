@@ -63,6 +63,7 @@ TEST(WeightMatrixTest, TheReferenceReadsTheFileInPlace) {
   const auto& weights = static_cast<const WeightMatrix&>(**matrix);
   EXPECT_EQ(weights.parts()[0].blocks, view.data);
   EXPECT_EQ(weights.parts()[0].packed, nullptr);
+  EXPECT_TRUE((*matrix)->reads_file());
 }
 
 TEST(WeightMatrixTest, TheSharesOfAllWorkersAreEveryRowOnceInWholeGrains) {
@@ -137,13 +138,26 @@ void multiply_packed(const MatmulArgs& args, std::int64_t begin, std::int64_t en
   }
 }
 
-TEST(WeightMatrixTest, ATableThatPacksIsGivenItsOwnLayoutBack) {
+KernelTable packing_table() {
   KernelTable packing = kReferenceKernels;
   packing.row_grain = 16;
   packing.packed_bytes = packed_bytes;
   packing.pack = pack;
   packing.load_row = load_packed_row;
   packing.matmul = multiply_packed;
+  return packing;
+}
+
+TEST(WeightMatrixTest, AMatrixThatIsPackedNoLongerReadsTheFile) {
+  const KernelTable packing = packing_table();
+  const Weights weights = random_weights(DType::kQ4_1, 37, 64, 1);
+  const WeightView view = weights.view();
+  ThreadPool pool(1);
+  EXPECT_FALSE((*WeightMatrix::make(packing, pool, {&view, 1}))->reads_file());
+}
+
+TEST(WeightMatrixTest, ATableThatPacksIsGivenItsOwnLayoutBack) {
+  const KernelTable packing = packing_table();
   const Weights weights[] = {random_weights(DType::kQ4_1, 37, 64, 1),
                              random_weights(DType::kF32, 5, 64, 2),
                              random_weights(DType::kQ8_0, 18, 64, 3)};
@@ -158,6 +172,7 @@ TEST(WeightMatrixTest, ATableThatPacksIsGivenItsOwnLayoutBack) {
     const auto matrix = WeightMatrix::make(*kernels, pool, views);
     ASSERT_TRUE(matrix.has_value());
     const auto& made = static_cast<const WeightMatrix&>(**matrix);
+    EXPECT_TRUE(made.reads_file());  // the second part is not packed
     EXPECT_EQ(made.num_rows(), 60);
     EXPECT_EQ(made.num_cols(), 64);
     Tensor out(3, 60);

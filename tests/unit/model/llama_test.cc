@@ -49,6 +49,7 @@ class EditedWeights final : public loader::WeightSource {
     }
     return nullptr;
   }
+  void dont_need(const loader::TensorInfo&) const override {}
 
  private:
   std::string path_;
