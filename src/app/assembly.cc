@@ -65,6 +65,14 @@ Result<backend::KvDType> parse_kv_dtype(const std::string& text) {
       "kv-cache-dtype");
 }
 
+Result<SchedulingPolicy> parse_scheduling_policy(const std::string& text) {
+  if (text == "fcfs") return SchedulingPolicy::kFcfs;
+  if (text == "priority") return SchedulingPolicy::kPriority;
+  return invalid_argument(
+      str_cat("--scheduling-policy must be fcfs or priority, got ", quoted(text)),
+      "scheduling-policy");
+}
+
 Result<std::int32_t> settle_threads(const EngineConfig& config) {
   if (config.num_threads == 0) return default_num_threads();
   if (config.num_threads < 1 || config.num_threads > num_machine_cpus()) {
@@ -88,7 +96,15 @@ std::vector<backend::KvCacheSpec> kv_specs(const model::Model& model, std::int32
   return specs;
 }
 
-SchedulerOptions scheduler_options(const EngineConfig& config, const KvSizing& sizing,
+// Everything here is the same for all blocks of one process; it is in the hashes, so that they stay
+// right where blocks of several models or processes could ever meet.
+std::string model_fingerprint(const EngineConfig& config, const ModelConfig& model) {
+  return str_cat(config.model_path, "\n", model.architecture, "\n", model.num_layers, "x",
+                 model.hidden_size, "\nkv ", config.kv_cache_dtype);
+}
+
+SchedulerOptions scheduler_options(const EngineConfig& config, const ModelConfig& model,
+                                   SchedulingPolicy policy, const KvSizing& sizing,
                                    std::size_t num_kv_groups) {
   return {.max_num_seqs = config.max_num_seqs,
           .max_num_batched_tokens = config.max_num_batched_tokens,
@@ -96,7 +112,10 @@ SchedulerOptions scheduler_options(const EngineConfig& config, const KvSizing& s
           .num_kv_groups = static_cast<std::int32_t>(num_kv_groups),
           .block_size = config.block_size,
           .num_blocks = sizing.num_blocks,
-          .enable_chunked_prefill = config.enable_chunked_prefill};
+          .enable_chunked_prefill = config.enable_chunked_prefill,
+          .policy = policy,
+          .enable_prefix_caching = config.enable_prefix_caching,
+          .model_fingerprint = model_fingerprint(config, model)};
 }
 
 void log_ready(const LoadedEngine& loaded, const KvSizing& sizing, std::size_t bytes_per_block,
@@ -132,6 +151,7 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
   LoadedEngine loaded;
   TVLLM_TRY(const std::int32_t num_threads, settle_threads(config));
   TVLLM_TRY(const backend::KvDType kv_dtype, parse_kv_dtype(config.kv_cache_dtype));
+  TVLLM_TRY(const SchedulingPolicy policy, parse_scheduling_policy(config.scheduling_policy));
   TVLLM_TRY(const cpu::CpuIsa isa, cpu::parse_cpu_isa(config.cpu_isa));
   log_info(str_cat("loading ", config.model_path));
   TVLLM_TRY(loaded.bundle, load_bundle(config.model_path));
@@ -154,7 +174,7 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
             size_kv_cache(config, bytes_per_block,
                           config.kv_cache_memory_bytes.value_or(default_kv_cache_bytes()),
                           model_config.context_len));
-  loaded.scheduler_options = scheduler_options(config, sizing, specs.size());
+  loaded.scheduler_options = scheduler_options(config, model_config, policy, sizing, specs.size());
   TVLLM_RETURN_IF_ERROR(scheduler::check_scheduler_options(loaded.scheduler_options));
   std::vector<std::unique_ptr<backend::KvCache>> caches;
   for (backend::KvCacheSpec& spec : specs) {

@@ -24,6 +24,8 @@ struct EngineConfig {
   std::int32_t max_num_seqs = 256;
   std::int32_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
+  std::string scheduling_policy = "fcfs";
+  bool enable_prefix_caching = true;
   std::int32_t max_queued_requests = 4096;  // beyond max_num_seqs
 
   // Called from the loading thread: layers done, layers in all.

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -43,6 +44,12 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
                config.enable_chunked_prefill,
                "Let a prompt take several steps, beside other sequences' decodes [on]")
       ->group(kModel);
+  app.add_option("--scheduling-policy", config.scheduling_policy,
+                 "Who is admitted first and preempted last: 'fcfs' by arrival, 'priority' by the "
+                 "field of the requests, lower first")
+      ->check(CLI::IsMember({"fcfs", "priority"}))
+      ->capture_default_str()
+      ->group(kModel);
   app.add_option("--max-queued-requests", config.max_queued_requests,
                  "Choices that may wait beyond --max-num-seqs; past that the answer is 429")
       ->check(in_range(0, 1 << 24))
@@ -62,6 +69,13 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
   app.add_option("--block-size", config.block_size, "Tokens in a block: a power of two")
       ->check(CLI::IsMember({4, 8, 16, 32, 64, 128}))
       ->capture_default_str()
+      ->group(kCache);
+  app.add_flag("--enable-prefix-caching,!--no-enable-prefix-caching", config.enable_prefix_caching,
+               "Share the blocks of prompts that begin alike [on]")
+      ->group(kCache);
+  app.add_option_function<std::string>(
+         "--prefix-caching-hash-algo", [](const std::string&) {}, "Hash of shared blocks [sha256]")
+      ->check(CLI::IsMember({"sha256"}))
       ->group(kCache);
   app.add_option("--num-gpu-blocks-override", config.num_blocks_override,
                  "Number of blocks, whatever the memory: for tests of preemption")

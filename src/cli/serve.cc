@@ -111,6 +111,7 @@ int run(Options& options) {
   server_options.max_num_seqs = options.engine.max_num_seqs;
   server_options.shutdown_timeout = std::chrono::seconds(options.shutdown_timeout_s);
   server_options.handle_signals = true;
+  server_options.request_limits.allow_priority = options.engine.scheduling_policy == "priority";
 
   log_info(str_cat("serving ", server_options.served_model_names.front()));
   Result<std::unique_ptr<server::Server>> server =

@@ -20,6 +20,12 @@ struct SchedulerOptions {
   float watermark = 0.01f;       // share of blocks kept free when admitting
   bool enable_chunked_prefill = true;
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
+
+  bool enable_prefix_caching = true;  // share full blocks of equal beginnings
+  // What K and V depend on beside the tokens: weights, their types, the type of K and V.
+  std::string model_fingerprint = {};
+  // For tests: block hashes that are the same in each run. Nothing: from a secret drawn at start.
+  std::optional<std::uint64_t> prefix_hash_seed = {};
 };
 
 }  // namespace tvllm

@@ -25,9 +25,13 @@ struct EngineStats {
   std::int32_t num_waiting = 0;
   std::int32_t num_blocks = 0;
   std::int32_t num_used_blocks = 0;
-  std::uint64_t num_prompt_tokens = 0;     // computed since start
+  std::int32_t num_cached_blocks = 0;
+  std::uint64_t num_prompt_tokens = 0;     // since start, computed or hit
   std::uint64_t num_generated_tokens = 0;  // since start
   std::uint64_t num_preemptions = 0;
+  // Of the prefix index, in tokens, first admissions alone.
+  std::uint64_t num_prefix_queries = 0;
+  std::uint64_t num_prefix_hits = 0;
   std::uint64_t num_steps = 0;
 };
 

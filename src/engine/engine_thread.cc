@@ -109,9 +109,12 @@ void EngineThread::publish_stats(const EngineCore& core) {
   stats_.num_waiting = from.num_waiting;
   stats_.num_blocks = from.num_blocks;
   stats_.num_used_blocks = from.num_used_blocks;
+  stats_.num_cached_blocks = from.num_cached_blocks;
   stats_.num_prompt_tokens = from.num_prompt_tokens;
   stats_.num_generated_tokens = from.num_generated_tokens;
   stats_.num_preemptions = from.num_preemptions;
+  stats_.num_prefix_queries = from.num_prefix_queries;
+  stats_.num_prefix_hits = from.num_prefix_hits;
   stats_.num_steps = core.num_steps();
   idle_ = !core.has_work();
   if (idle_) idle_cv_.notify_all();

@@ -14,14 +14,15 @@ std::size_t num_records(std::int32_t num_blocks) {
 
 }  // namespace
 
-BlockPool::BlockPool(std::int32_t num_blocks)
-    : records_(num_records(num_blocks)), queue_(records_) {}
+BlockPool::BlockPool(std::int32_t num_blocks, std::int32_t block_size)
+    : records_(num_records(num_blocks)), queue_(records_), index_(num_blocks, block_size) {}
 
 bool BlockPool::allocate(std::int32_t count, std::vector<BlockId>& table) {
   TVLLM_DCHECK(count >= 0, "count ", count);
   if (count > queue_.size()) return false;
   for (std::int32_t i = 0; i < count; ++i) {
     const BlockId id = queue_.pop_front();
+    forget(id);
     record(id).ref_count = 1;
     table.push_back(id);
   }
@@ -30,7 +31,10 @@ bool BlockPool::allocate(std::int32_t count, std::vector<BlockId>& table) {
 
 void BlockPool::touch(BlockId id) {
   BlockRecord& touched = record(id);
-  if (touched.ref_count == 0) queue_.remove(id);
+  if (touched.ref_count == 0) {
+    queue_.remove(id);
+    if (index_.contains(id)) --num_cached_;
+  }
   ++touched.ref_count;
 }
 
@@ -39,12 +43,34 @@ void BlockPool::free(std::span<const BlockId> table) {
     const BlockId id = table[i - 1];
     BlockRecord& freed = record(id);
     TVLLM_CHECK(freed.ref_count > 0, "block ", id, " is freed, but no table holds it");
-    if (--freed.ref_count == 0) queue_.append(id);
+    if (--freed.ref_count > 0) continue;
+    queue_.append(id);
+    if (index_.contains(id)) ++num_cached_;
+  }
+}
+
+void BlockPool::index_block(BlockId id, const BlockKey& key) {
+  TVLLM_CHECK(record(id).ref_count > 0, "block ", id, " is indexed, but no table holds it");
+  if (!index_.contains(id)) index_.insert(id, key);
+}
+
+// Also called for a block on its way out of the queue, which counts as cached until here.
+void BlockPool::forget(BlockId id) {
+  if (!index_.contains(id)) return;
+  index_.erase(id);
+  if (record(id).ref_count == 0) --num_cached_;
+}
+
+void BlockPool::forget_cached() {
+  for (BlockId id = queue_.next(kNullBlock); id != kNullBlock; id = queue_.next(id)) {
+    forget(id);
   }
 }
 
 void BlockPool::check_invariants() const {
+  index_.check_invariants();
   std::int32_t num_used = 0;
+  std::int32_t num_cached = 0;
   for (std::int32_t i = 1; i <= num_blocks(); ++i) {
     const BlockId id(i);
     const std::int32_t count = ref_count(id);
@@ -52,6 +78,7 @@ void BlockPool::check_invariants() const {
     TVLLM_CHECK((count == 0) == queue_.contains(id), "block ", id, " has ", count,
                 " references, in the queue: ", queue_.contains(id));
     if (count > 0) ++num_used;
+    if (count == 0 && index_.contains(id)) ++num_cached;
   }
   std::int32_t num_queued = 0;
   BlockId prev = kNullBlock;
@@ -62,6 +89,8 @@ void BlockPool::check_invariants() const {
   }
   TVLLM_CHECK(num_queued == queue_.size() && num_used + num_queued == num_blocks(), num_used,
               " used and ", num_queued, " queued blocks of ", num_blocks());
+  TVLLM_CHECK(num_cached == num_cached_, num_cached, " blocks are cached, counted are ",
+              num_cached_);
 }
 
 BlockRecord& BlockPool::record(BlockId id) {

@@ -9,7 +9,7 @@
 namespace tvllm::kv_cache {
 
 // What the pool keeps of one block. One array, indexed by BlockId, allocated at start; entry 0 is
-// the null block. The prefix index will add the hash of a full block's content here.
+// the null block.
 struct BlockRecord {
   static constexpr std::int32_t kNotQueued = -1;
 

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
+#include "kv_cache/block_hash.h"
 #include "kv_cache/block_pool.h"
 
 namespace tvllm::kv_cache {
@@ -15,6 +19,16 @@ struct KvCacheManagerOptions {
   std::int32_t num_groups = 1;   // groups of layers with their own block tables
   std::int32_t block_size = 16;  // tokens, a power of two
   std::int32_t num_blocks = 0;   // usable blocks, shared by all groups
+  bool enable_prefix_caching = false;
+  std::string model_fingerprint = {};               // what K and V depend on beside the tokens
+  std::optional<std::uint64_t> prefix_hash_seed{};  // for tests; nothing: a secret is drawn
+};
+
+// The longest run of a sequence's leading blocks that the prefix index has in all groups.
+struct PrefixHit {
+  std::int32_t num_tokens = 0;
+  std::int32_t num_used_blocks = 0;          // of all groups: those that others hold right now
+  std::vector<std::vector<BlockId>> tables;  // [num_groups], equally long
 };
 
 // Which blocks hold which sequence's K and V. Every sequence has one block table a KV group, which
@@ -31,8 +45,13 @@ struct KvCacheManagerOptions {
 // Owned by the scheduler. Engine thread only, but for the size questions below. Knows no tensors:
 // which bytes a block is, the backend alone knows.
 //
+// Full blocks whose K and V are computed can be shared: index_blocks() offers them, find_hit() and
+// take_hit() give them to a sequence that begins with the same tokens. Nobody writes into a full
+// block, so sharing needs no copies.
+//
 // Invariants: (1) a block's reference count is the number of table entries that name it; (2) the
-// tables of a sequence have equal length. The scheduler asks for positions, never for blocks.
+// tables of a sequence have equal length; (3) a block is indexed only behind an indexed one, and is
+// evicted before it. The scheduler asks for positions, never for blocks.
 class KvCacheManager {
  public:
   // REQUIRES: num_groups >= 1, block_size a power of two, num_blocks >= 1
@@ -65,16 +84,47 @@ class KvCacheManager {
   // finished, cancelled and preempted sequences alike.
   void release(SeqId seq_id);
 
-  // Blocks that release() would make free: those no other sequence shares.
-  std::int32_t num_blocks_freed_by_release(SeqId seq_id) const;
+  // Blocks that nobody would hold any more if all of these sequences were released. Blocks that
+  // they share among themselves count, blocks that others share do not.
+  std::int32_t num_blocks_freed_by_release(std::span<const SeqId> seq_ids) const;
 
   // In order of position. Valid until the sequence's next change.
   std::span<const BlockId> block_table(SeqId seq_id, std::int32_t group) const;
 
-  std::int32_t num_free_blocks() const { return pool_.num_free_blocks(); }
+  // --- prefix caching: without it nothing is hashed and nothing is ever hit ---
+  // Appends the hashes of the history's full blocks that `chain` lacks.
+  // REQUIRES: the chain is of an earlier state of this history, with the same salt
+  void extend(HashChain& chain, const TokenHistory& history, std::string_view cache_salt);
+
+  // What could be taken over of the first `max_num_tokens` positions, in whole blocks. Takes
+  // nothing, so the answer holds until the next change of this object.
+  // REQUIRES: `chain` covers them
+  void find_hit(const HashChain& chain, const TokenHistory& history, std::int32_t max_num_tokens,
+                PrefixHit& hit);
+
+  // The sequence's tables begin with the blocks of the hit. REQUIRES: it holds no block, and the
+  // hit is fresh
+  void take_hit(SeqId seq_id, const PrefixHit& hit);
+
+  // The K and V of the positions [0, num_tokens) are computed: full blocks among them may be shared
+  // from now on. REQUIRES: the chain covers them
+  void index_blocks(SeqId seq_id, const HashChain& chain, const TokenHistory& history,
+                    std::int32_t num_tokens);
+
+  // What the sequence holds is not to be shared any more, by whomever it was computed.
+  void forget_blocks(SeqId seq_id);
+
+  // Drops the content of all unreferenced blocks.
+  void reset_prefix_cache() { pool_.forget_cached(); }
+
+  // --- counts: used + cached + free = num_blocks() ---
   std::int32_t num_used_blocks() const { return pool_.num_used_blocks(); }
-  std::int32_t num_sequences() const { return static_cast<std::int32_t>(tables_.size()); }
-  bool holds(SeqId seq_id) const { return tables_.contains(seq_id); }
+  std::int32_t num_cached_blocks() const { return pool_.num_cached_blocks(); }
+  std::int32_t num_free_blocks() const { return pool_.num_free_blocks(); }
+  // What allocate_slots() can take: cached and free ones.
+  std::int32_t num_available_blocks() const { return pool_.num_available_blocks(); }
+  std::int32_t num_sequences() const { return static_cast<std::int32_t>(held_.size()); }
+  bool holds(SeqId seq_id) const { return held_.contains(seq_id); }
 
   // Aborts with a message if an invariant is broken. Walks everything: for tests and idle times.
   void check_invariants() const;
@@ -82,11 +132,25 @@ class KvCacheManager {
  private:
   using GroupTables = std::vector<std::vector<BlockId>>;  // [num_groups]
 
-  const GroupTables& tables_of(SeqId seq_id) const;
+  struct Held {
+    GroupTables tables;
+    std::int32_t num_indexed = 0;  // leading blocks of each table that were hit or offered
+  };
+
+  const Held& held(SeqId seq_id) const;
+  Held& held(SeqId seq_id);
+  const GroupTables& tables_of(SeqId seq_id) const { return held(seq_id).tables; }
+  std::span<const TokenId> copy_block(const TokenHistory& history, std::int32_t block_idx);
+  bool find_block(const BlockHash& hash, std::span<const TokenId> token_ids, PrefixHit& hit) const;
+  bool index_block(const GroupTables& tables, std::size_t block_idx, const BlockHash& hash,
+                   std::span<const TokenId> token_ids);
 
   const KvCacheManagerOptions options_;
   BlockPool pool_;
-  std::unordered_map<SeqId, GroupTables> tables_;
+  BlockHasher hasher_;
+  std::unordered_map<SeqId, Held> held_;
+  std::vector<TokenId> block_tokens_;              // [block_size]
+  mutable std::vector<std::int32_t> num_leaving_;  // [num_blocks + 1], all 0 between calls
 };
 
 }  // namespace tvllm::kv_cache

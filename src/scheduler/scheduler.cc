@@ -34,11 +34,15 @@ Scheduler::Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_t
           static_cast<std::int32_t>(static_cast<double>(options.watermark) * options.num_blocks)),
       kv_cache_({.num_groups = options.num_kv_groups,
                  .block_size = options.block_size,
-                 .num_blocks = options.num_blocks}),
+                 .num_blocks = options.num_blocks,
+                 .enable_prefix_caching = options.enable_prefix_caching,
+                 .model_fingerprint = options.model_fingerprint,
+                 .prefix_hash_seed = options.prefix_hash_seed}),
       state_slots_(options.max_num_seqs),
       order_(options.policy),
       waiting_(options.policy) {
   running_.reserve(static_cast<std::size_t>(options.max_num_seqs));
+  leaving_.reserve(static_cast<std::size_t>(options.max_num_seqs));
 }
 
 Status Scheduler::check_fits(const Request& request) const {
@@ -126,7 +130,9 @@ void Scheduler::apply_sequence(Sequence& seq, const PlannedSequence& planned,
     if (result.error == SequenceError::kNone) {
       take_prompt_progress(seq, planned, result, event);
       if (planned.samples_token) take_token(seq, planned, result, event);
+      index_blocks(seq, planned.num_computed_tokens + planned.num_new_tokens);
     } else {
+      kv_cache_.forget_blocks(seq.id);
       event.finish_reason = FinishReason::kError;
       event.error_message =
           str_cat("the model gave no finite logits after ",
@@ -155,6 +161,13 @@ void Scheduler::take_prompt_progress(Sequence& seq, const PlannedSequence& plann
   seq.num_prompt_tokens_done = num_done;
 }
 
+// A preempted sequence still holds its blocks here: it finds them again if they last until it
+// comes back.
+void Scheduler::index_blocks(Sequence& seq, std::int32_t num_tokens) {
+  kv_cache_.extend(seq.hashes, seq.history(), seq.request->cache_salt);
+  kv_cache_.index_blocks(seq.id, seq.hashes, seq.history(), num_tokens);
+}
+
 void Scheduler::take_token(Sequence& seq, const PlannedSequence& planned,
                            const SequenceResult& result, TokenEvent& event) {
   TVLLM_CHECK(planned.output_idx == seq.num_output_tokens(), "sequence ", seq.id, " has ",
@@ -166,6 +179,7 @@ void Scheduler::take_token(Sequence& seq, const PlannedSequence& planned,
   const StopDecision stop = check_stop(seq.request->sampling, eos_token_ids_, result.token_id,
                                        seq.num_output_tokens(), seq.max_output_tokens);
   event.token_id = result.token_id;
+  if (planned.output_idx == 0) event.num_cached_tokens = seq.num_cached_tokens;
   event.has_logprobs = result.has_logprobs;
   if (result.has_logprobs) event.logprobs = result.logprobs;
   event.finish_reason = stop.reason;
@@ -204,7 +218,13 @@ SchedulerStats Scheduler::stats() const {
   stats.num_waiting = waiting_.size();
   stats.num_blocks = kv_cache_.num_blocks();
   stats.num_used_blocks = kv_cache_.num_used_blocks();
+  stats.num_cached_blocks = kv_cache_.num_cached_blocks();
   return stats;
+}
+
+void Scheduler::reset_prefix_cache() {
+  thread_.check();
+  kv_cache_.reset_prefix_cache();
 }
 
 }  // namespace tvllm::scheduler

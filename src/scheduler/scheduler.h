@@ -30,9 +30,16 @@ struct SchedulerStats {
   std::int32_t num_waiting = 0;  // preempted ones included
   std::int32_t num_blocks = 0;
   std::int32_t num_used_blocks = 0;
-  std::uint64_t num_prompt_tokens = 0;     // computed since start, recomputations apart
-  std::uint64_t num_generated_tokens = 0;  // since start
+  std::int32_t num_cached_blocks = 0;
+  // Since start:
+  std::uint64_t num_prompt_tokens = 0;  // computed or hit; recomputations apart
+  std::uint64_t num_generated_tokens = 0;
   std::uint64_t num_preemptions = 0;
+  // In tokens. First admissions count alone, so that preemptions do not touch the hit rate.
+  std::uint64_t num_prefix_queries = 0;
+  std::uint64_t num_prefix_hits = 0;
+  std::uint64_t num_resumed_prefix_queries = 0;  // the same of resumed sequences
+  std::uint64_t num_resumed_prefix_hits = 0;
 };
 
 // Decides what each step computes. One rule: computed tokens catch up with known tokens, under a
@@ -49,6 +56,11 @@ struct SchedulerStats {
 // or is preempted leaves the schedule at once, but keeps its blocks and state slot until no
 // submitted step refers to it. A full house (no state slot) never preempts anybody, whatever the
 // priorities.
+//
+// At each admission a sequence takes over the blocks that the prefix index has of its known tokens,
+// all but the last token: its logits are needed. Blocks are indexed when the step that filled them
+// is applied, so what is shared was computed. When a row has no valid logits, whatever its sequence
+// holds is forgotten.
 //
 // Owns the sequences and the KV cache manager. Engine thread only, but for check_fits(). Knows no
 // model, no tensors and no clock.
@@ -88,6 +100,9 @@ class Scheduler {
   SchedulerStats stats() const;
   const kv_cache::KvCacheManager& kv_cache() const { return kv_cache_; }
 
+  // Drops cached content that no sequence holds.
+  void reset_prefix_cache();
+
   // Aborts with a message if an invariant is broken. Walks everything: for tests and idle times.
   void check_invariants() const;
 
@@ -110,12 +125,14 @@ class Scheduler {
   void plan_tokens(Sequence& seq, std::int32_t num_tokens);
   void unplan_tokens(Sequence& seq);
   bool make_room(Sequence& seq, std::int32_t num_tokens);
-  std::int32_t num_blocks_to_come() const;
+  std::int32_t num_blocks_to_come();
   Sequence& choose_victim() const;
   void preempt(Sequence& victim);
+  std::int32_t find_prefix(Sequence& seq);
   bool can_admit(const Sequence& seq) const;
   bool is_running_complete() const;
   void admit(Sequence& seq, StepPlan& plan);
+  void take_prefix(Sequence& seq, bool is_first);
   void write_sequence(Sequence& seq, StepPlan& plan) const;
 
   // The parts of apply(), in scheduler.cc.
@@ -123,6 +140,7 @@ class Scheduler {
                       std::vector<TokenEvent>& events);
   void take_prompt_progress(Sequence& seq, const PlannedSequence& planned,
                             const SequenceResult& result, TokenEvent& event);
+  void index_blocks(Sequence& seq, std::int32_t num_tokens);
   void take_token(Sequence& seq, const PlannedSequence& planned, const SequenceResult& result,
                   TokenEvent& event);
   void finish(Sequence& seq);
@@ -141,6 +159,8 @@ class Scheduler {
   std::vector<Sequence*> running_;  // in order of admission
   std::vector<SeqId> cancelled_;    // whose end is still to be told
   StepBudget budget_;
+  kv_cache::PrefixHit hit_;     // of the sequence about to be admitted
+  std::vector<SeqId> leaving_;  // for num_blocks_to_come()
 
   std::uint64_t num_arrivals_ = 0;
   std::uint64_t num_plans_ = 0;

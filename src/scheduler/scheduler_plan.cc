@@ -47,14 +47,20 @@ void Scheduler::plan_running() {
 }
 
 // In strict order: the first that cannot be admitted holds back all behind it, since letting small
-// requests pass would starve a large one. Needs no preemption, so nothing here is rolled back.
+// requests pass would starve a large one. That is for want of capacity; one that is merely not
+// ready yet (there is no such reason so far) would be stepped over here. Needs no preemption, so
+// nothing here is rolled back.
 void Scheduler::plan_waiting(StepPlan& plan) {
   while (budget_.num_tokens > 0 && !waiting_.empty() && state_slots_.has_free()) {
     Sequence& seq = waiting_.front();
+    seq.num_computed_tokens = find_prefix(seq);
     const std::int32_t num_tokens = num_tokens_to_plan(seq);
-    if (num_tokens == 0 || !can_admit(seq)) break;
+    if (num_tokens == 0 || !can_admit(seq)) {
+      seq.num_computed_tokens = 0;
+      break;
+    }
     admit(seq, plan);
-    const bool has_room = kv_cache_.allocate_slots(seq.id, num_tokens);
+    const bool has_room = kv_cache_.allocate_slots(seq.id, seq.num_computed_tokens + num_tokens);
     TVLLM_CHECK(has_room, "sequence ", seq.id, " was admitted without room");
     plan_tokens(seq, num_tokens);
   }
@@ -122,7 +128,7 @@ bool Scheduler::make_room(Sequence& seq, std::int32_t num_tokens) {
   const std::int32_t num_missing = kv_cache_.num_missing_blocks(seq.id, end);
   while (!kv_cache_.allocate_slots(seq.id, end)) {
     budget_.is_short_of_blocks = true;
-    const std::int32_t num_coming = kv_cache_.num_free_blocks() + num_blocks_to_come();
+    const std::int32_t num_coming = kv_cache_.num_available_blocks() + num_blocks_to_come();
     if (num_missing + budget_.num_claimed_blocks <= num_coming) {
       budget_.num_claimed_blocks += num_missing;
       return false;
@@ -135,14 +141,14 @@ bool Scheduler::make_room(Sequence& seq, std::int32_t num_tokens) {
 }
 
 // Held by sequences that have left the schedule and are still named by submitted steps.
-std::int32_t Scheduler::num_blocks_to_come() const {
-  std::int32_t num_blocks = 0;
+std::int32_t Scheduler::num_blocks_to_come() {
+  leaving_.clear();
   for (const Sequence* owner : state_slots_.owners()) {
     if (owner != nullptr && owner->status != SequenceStatus::kRunning) {
-      num_blocks += kv_cache_.num_blocks_freed_by_release(owner->id);
+      leaving_.push_back(owner->id);
     }
   }
-  return num_blocks;
+  return kv_cache_.num_blocks_freed_by_release(leaving_);
 }
 
 // The running sequence that comes last. Called only while one that needs blocks is running.
@@ -165,15 +171,33 @@ void Scheduler::preempt(Sequence& victim) {
   leave_if_unreferenced(victim);
 }
 
+// Fills hit_ with what the prefix index has for the sequence, anew each time that it stands at the
+// head of the queue: blocks come and go meanwhile. Its last known token is left to compute. Prompt
+// log-probabilities need the logits of every position, so such a request reads no cache.
+std::int32_t Scheduler::find_prefix(Sequence& seq) {
+  if (!options_.enable_prefix_caching) return 0;
+  if (seq.hashes.blocks.capacity() == 0) {
+    seq.hashes.blocks.reserve(static_cast<std::size_t>(
+        (seq.num_prompt_tokens() + seq.max_output_tokens) / options_.block_size));
+  }
+  kv_cache_.extend(seq.hashes, seq.history(), seq.request->cache_salt);
+  const bool reads = !seq.request->sampling.num_prompt_logprobs.has_value();
+  kv_cache_.find_hit(seq.hashes, seq.history(), reads ? seq.num_known_tokens() - 1 : 0, hit_);
+  return hit_.num_tokens;
+}
+
 // All that the sequence knows must fit, and a share stays free for the growth of those that run:
 // else it would be preempted again before it got anywhere. A sequence that has the engine for
-// itself needs no such share. What others that were admitted before still need for their known
-// tokens is nothing: an incomplete prompt has used up the budget, and nobody is admitted beside it.
+// itself needs no such share. Blocks of a prefix hit cost nothing while others hold them; a cached
+// one leaves the queue like any other. What others that were admitted before still need for their
+// known tokens is nothing: an incomplete prompt has used up the budget, and nobody is admitted
+// beside it.
 bool Scheduler::can_admit(const Sequence& seq) const {
   TVLLM_DCHECK(is_running_complete(), "a prompt is incomplete beside an admission");
   const bool is_alone = state_slots_.num_taken() == 0;
-  const std::int64_t num_needed = kv_cache_.num_blocks_for_tokens(seq.num_known_tokens());
-  return num_needed + (is_alone ? 0 : num_watermark_blocks_) <= kv_cache_.num_free_blocks();
+  const std::int64_t num_needed =
+      kv_cache_.num_blocks_for_tokens(seq.num_known_tokens()) - hit_.num_used_blocks;
+  return num_needed + (is_alone ? 0 : num_watermark_blocks_) <= kv_cache_.num_available_blocks();
 }
 
 bool Scheduler::is_running_complete() const {
@@ -182,14 +206,27 @@ bool Scheduler::is_running_complete() const {
   });
 }
 
+void Scheduler::take_prefix(Sequence& seq, bool is_first) {
+  if (!options_.enable_prefix_caching) return;
+  kv_cache_.take_hit(seq.id, hit_);
+  if (seq.request->sampling.num_prompt_logprobs.has_value()) return;
+  const auto num_queried = static_cast<std::uint64_t>(seq.num_known_tokens());
+  const auto num_hit = static_cast<std::uint64_t>(hit_.num_tokens);
+  (is_first ? totals_.num_prefix_queries : totals_.num_resumed_prefix_queries) += num_queried;
+  (is_first ? totals_.num_prefix_hits : totals_.num_resumed_prefix_hits) += num_hit;
+  if (is_first) seq.num_cached_tokens = hit_.num_tokens;
+}
+
 void Scheduler::admit(Sequence& seq, StepPlan& plan) {
   const std::int32_t max_num_tokens = seq.num_prompt_tokens() + seq.max_output_tokens;
+  const bool is_first = seq.status == SequenceStatus::kWaiting;
   waiting_.remove(seq);
   running_.push_back(&seq);
   seq.status = SequenceStatus::kRunning;
   seq.output_token_ids.reserve(static_cast<std::size_t>(seq.max_output_tokens));
   state_slots_.take(seq);
   kv_cache_.add_sequence(seq.id, max_num_tokens);
+  take_prefix(seq, is_first);
 
   SequenceStart& start = plan.started.emplace_back();
   start.seq_id = seq.id;

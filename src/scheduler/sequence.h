@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "core/request.h"
+#include "kv_cache/block_hash.h"
 
 namespace tvllm::scheduler {
 
@@ -30,7 +31,8 @@ enum class SequenceStatus {
 //             | computed ........ | planned ... |
 //
 // Known tokens are decided, pending ones are being sampled by steps in flight, computed ones have
-// their K and V in the cache or in a step in flight. Each step moves `computed` towards
+// their K and V in the cache or in a step in flight; what a prefix hit brings is computed from the
+// start. Each step moves `computed` towards
 // known + pending; there is no other rule, and no prefill phase.
 //
 // A plain record, owned and changed by the Scheduler alone. Engine thread only.
@@ -50,6 +52,7 @@ struct Sequence {
   SequenceStatus status = SequenceStatus::kWaiting;
   std::optional<StateSlot> state_slot;  // held together with the blocks, from admission to release
   std::vector<TokenId> output_token_ids;
+  kv_cache::HashChain hashes;  // of the full blocks of known tokens, as far as they were needed
 
   std::int32_t num_computed_tokens = 0;
   std::int32_t num_pending_tokens = 0;
@@ -57,6 +60,7 @@ struct Sequence {
   std::int32_t num_steps_in_flight = 0;
   // Prompt positions whose results were delivered once; a recomputation delivers none again.
   std::int32_t num_prompt_tokens_done = 0;
+  std::int32_t num_cached_tokens = 0;  // that its first admission found in the prefix index
 
   std::int32_t num_prompt_tokens() const {
     return static_cast<std::int32_t>(request->prompt_token_ids.size());
@@ -65,6 +69,8 @@ struct Sequence {
     return static_cast<std::int32_t>(output_token_ids.size());
   }
   std::int32_t num_known_tokens() const { return num_prompt_tokens() + num_output_tokens(); }
+
+  kv_cache::TokenHistory history() const { return {request->prompt_token_ids, output_token_ids}; }
 
   // kNoToken for a position whose token is still being sampled.
   TokenId token_at(std::int32_t position) const {

@@ -33,14 +33,17 @@ struct RequestSpec {
   std::optional<std::int32_t> num_prompt_logprobs = {};
   bool ignore_eos = false;
   std::vector<TokenId> stop_token_ids = {};
+  TokenId first_token = 100;
+  std::string cache_salt = {};
 };
 
-// The prompt's token at position p is 100 + p.
+// The prompt's token at position p is first_token + p.
 inline std::shared_ptr<const Request> make_request(const RequestSpec& spec) {
   auto request = std::make_shared<Request>();
   for (std::int32_t p = 0; p < spec.prompt_len; ++p) {
-    request->prompt_token_ids.push_back(100 + p);
+    request->prompt_token_ids.push_back(spec.first_token + p);
   }
+  request->cache_salt = spec.cache_salt;
   request->priority = spec.priority;
   request->sampling.max_tokens = spec.max_tokens;
   request->sampling.num_prompt_logprobs = spec.num_prompt_logprobs;
@@ -60,6 +63,7 @@ struct SchedulerSpec {
   float watermark = 0.0f;
   bool enable_chunked_prefill = true;
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
+  bool enable_prefix_caching = false;  // the prompts of make_request() all begin alike
 
   SchedulerOptions options() const {
     return {.max_num_seqs = max_num_seqs,
@@ -70,7 +74,9 @@ struct SchedulerSpec {
             .num_blocks = num_blocks,
             .watermark = watermark,
             .enable_chunked_prefill = enable_chunked_prefill,
-            .policy = policy};
+            .policy = policy,
+            .enable_prefix_caching = enable_prefix_caching,
+            .prefix_hash_seed = 1};
   }
 };
 

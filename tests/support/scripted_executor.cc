@@ -2,6 +2,7 @@
 #include "tests/support/scripted_executor.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -29,9 +30,11 @@ ScriptedExecutor::ScriptedExecutor(const ScriptedExecutorOptions& options)
     : options_(options),
       slots_(static_cast<std::size_t>(options.max_num_seqs)),
       cache_(static_cast<std::size_t>(options.num_kv_groups)),
-      last_seen_(static_cast<std::size_t>(options.num_blocks) + 1, 0) {
-  for (std::vector<Written>& group : cache_) {
-    group.resize(last_seen_.size() * static_cast<std::size_t>(options.block_size));
+      num_listed_(static_cast<std::size_t>(options.num_blocks) + 1, 0),
+      num_written_(num_listed_.size(), 0),
+      last_table_(num_listed_.size(), 0) {
+  for (std::vector<std::uint64_t>& group : cache_) {
+    group.resize(num_listed_.size() * static_cast<std::size_t>(options.block_size));
   }
 }
 
@@ -76,7 +79,7 @@ void ScriptedExecutor::submit(const StepPlan& plan) {
     check_sequence(planned, token_ids);
     token_ids += planned.num_new_tokens;
   }
-  check_blocks_are_distinct(plan);
+  check_tables(plan);
   if (!violation_.empty()) return;
   write_slots(plan);
   read_slots(plan);
@@ -119,7 +122,9 @@ void ScriptedExecutor::apply_releases_and_starts(const StepPlan& plan) {
              .request = start.request,
              .num_computed = 0,
              .num_known = num_known,
-             .num_collected = num_known};
+             .num_collected = num_known,
+             .is_fresh = true,
+             .digests = {}};
   }
 }
 
@@ -141,26 +146,52 @@ void ScriptedExecutor::check_limits(const StepPlan& plan) {
   }
 }
 
-void ScriptedExecutor::check_blocks_are_distinct(const StepPlan& plan) {
+void ScriptedExecutor::check_tables(const StepPlan& plan) {
+  for (const BlockTables& tables : plan.tables) {
+    for (std::size_t i = 0; i < plan.sequences.size() && violation_.empty(); ++i) {
+      check_table(tables.of(i), plan.sequences[i].num_computed_tokens / options_.block_size);
+    }
+  }
   for (const BlockTables& tables : plan.tables) {
     for (const BlockId id : tables.blocks) {
-      const bool exists = id.value() >= 1 && id.value() <= options_.num_blocks;
-      expect(exists, "no block ", id);
-      if (!exists) return;
-      std::uint64_t& last_seen = last_seen_[static_cast<std::size_t>(id.value())];
-      expect(last_seen != num_submitted_, "block ", id, " stands twice in the tables");
-      last_seen = num_submitted_;
+      if (!violation_.empty()) return;
+      const std::size_t block = static_cast<std::size_t>(id.value());
+      expect(num_written_[block] == 0 || num_listed_[block] == 1, "block ", id,
+             " is written and stands in ", num_listed_[block], " tables");
     }
+  }
+  std::fill(num_listed_.begin(), num_listed_.end(), 0);
+  std::fill(num_written_.begin(), num_written_.end(), 0);
+}
+
+// Blocks from number `first_written` on are not full before this step.
+void ScriptedExecutor::check_table(std::span<const BlockId> table, std::int32_t first_written) {
+  ++num_tables_;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const bool exists = table[i].value() >= 1 && table[i].value() <= options_.num_blocks;
+    expect(exists, "no block ", table[i]);
+    if (!exists) return;
+    const std::size_t block = static_cast<std::size_t>(table[i].value());
+    expect(last_table_[block] != num_tables_, "block ", table[i], " stands twice in a table");
+    last_table_[block] = num_tables_;
+    ++num_listed_[block];
+    if (static_cast<std::int32_t>(i) >= first_written) ++num_written_[block];
   }
 }
 
 void ScriptedExecutor::check_sequence(const PlannedSequence& planned, const TokenId* token_ids) {
-  const SlotState& state = slot(planned.state_slot);
+  SlotState& state = slot(planned.state_slot);
   expect(state.request != nullptr && state.seq_id == planned.seq_id, "state slot ",
          planned.state_slot, " is not that of sequence ", planned.seq_id);
   if (!violation_.empty()) return;
   const std::int32_t begin = planned.num_computed_tokens;
   const std::int32_t end = begin + planned.num_new_tokens;
+  if (state.is_fresh) {
+    expect(begin % options_.block_size == 0, "sequence ", planned.seq_id, " begins at ", begin,
+           ", inside a block");
+    state.num_computed = begin;
+    state.is_fresh = false;
+  }
   expect(begin == state.num_computed && end > begin && end <= state.num_known, "sequence ",
          planned.seq_id, " computes [", begin, ", ", end, "), ", state.num_computed, " of ",
          state.num_known, " are computed");
@@ -175,12 +206,23 @@ void ScriptedExecutor::check_sequence(const PlannedSequence& planned, const Toke
   }
 }
 
-ScriptedExecutor::Written& ScriptedExecutor::written(std::size_t group,
-                                                     std::span<const BlockId> table,
-                                                     std::int32_t position) {
+std::uint64_t& ScriptedExecutor::kv_slot(std::size_t group, std::span<const BlockId> table,
+                                         std::int32_t position) {
   const BlockId block = table[static_cast<std::size_t>(position / options_.block_size)];
-  const std::int32_t kv_slot = block.value() * options_.block_size + position % options_.block_size;
-  return cache_[group][static_cast<std::size_t>(kv_slot)];
+  const std::int32_t index = block.value() * options_.block_size + position % options_.block_size;
+  return cache_[group][static_cast<std::size_t>(index)];
+}
+
+// A token that is being sampled is known here: it is a function of the request.
+std::uint64_t ScriptedExecutor::digest(SlotState& state, std::int32_t position) const {
+  const Request& request = *state.request;
+  while (static_cast<std::int32_t>(state.digests.size()) <= position) {
+    const auto next = static_cast<std::int32_t>(state.digests.size());
+    const std::uint64_t before =
+        next == 0 ? std::hash<std::string>{}(request.cache_salt) : state.digests.back();
+    state.digests.push_back(mix(before ^ mix(static_cast<std::uint64_t>(token_at(request, next)))));
+  }
+  return state.digests[static_cast<std::size_t>(position)];
 }
 
 void ScriptedExecutor::write_slots(const StepPlan& plan) {
@@ -193,7 +235,7 @@ void ScriptedExecutor::write_slots(const StepPlan& plan) {
       expect(end <= room, "sequence ", planned.seq_id, " has blocks for ", room, " positions of ",
              end);
       for (std::int32_t p = planned.num_computed_tokens; p < std::min(end, room); ++p) {
-        written(group, table, p) = {planned.seq_id, p};
+        kv_slot(group, table, p) = digest(slot(planned.state_slot), p);
       }
     }
   }
@@ -206,10 +248,8 @@ void ScriptedExecutor::read_slots(const StepPlan& plan) {
       const PlannedSequence& planned = plan.sequences[i];
       const auto table = plan.tables[group].of(i);
       for (std::int32_t p = 0; p < planned.num_computed_tokens + planned.num_new_tokens; ++p) {
-        const Written& found = written(group, table, p);
-        expect(found.seq_id == planned.seq_id && found.position == p, "sequence ", planned.seq_id,
-               " reads at position ", p, " what sequence ", found.seq_id, " wrote at ",
-               found.position);
+        expect(kv_slot(group, table, p) == digest(slot(planned.state_slot), p), "sequence ",
+               planned.seq_id, " reads at position ", p, " what does not belong there");
       }
     }
   }

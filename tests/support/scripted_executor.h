@@ -26,11 +26,15 @@ struct ScriptedExecutorOptions {
 
 // A model executor without a model: the token at a position is a function of the request's seed and
 // the position alone, so a sequence must get the same tokens however it is batched, chunked or
-// preempted. Meanwhile it distrusts the plan. It keeps for every KV slot who wrote it and for which
-// position, as a real cache would keep K and V, and finds any plan that
+// preempted. Meanwhile it distrusts the plan. Where a real cache keeps K and V, it keeps for every
+// KV slot the digest of what K and V depend on: the cache salt, the position, and all tokens up to
+// it. So it finds any plan that
 //   - gives a token that is not the known one, or skips or repeats a position,
-//   - lets a sequence read a slot that it did not write (wrong table, block given away too early),
-//   - lists a block twice, passes a budget, or uses a state slot that is not the sequence's.
+//   - lets a sequence read a slot that holds anything else than what it would have computed there
+//     itself (wrong table, block given away too early, block shared wrongly),
+//   - writes into a block that another table lists as well,
+//   - lists a block twice in a table, passes a budget, or uses a state slot that is not the
+//     sequence's.
 class ScriptedExecutor final : public executor::ModelExecutor {
  public:
   explicit ScriptedExecutor(const ScriptedExecutorOptions& options);
@@ -56,13 +60,10 @@ class ScriptedExecutor final : public executor::ModelExecutor {
     SeqId seq_id;
     std::shared_ptr<const Request> request;  // null: the slot is free
     std::int32_t num_computed = 0;
-    std::int32_t num_known = 0;      // with those sampled by steps in flight
-    std::int32_t num_collected = 0;  // known to the scheduler as well
-  };
-  // What stands in a KV slot.
-  struct Written {
-    SeqId seq_id;
-    std::int32_t position = -1;
+    std::int32_t num_known = 0;          // with those sampled by steps in flight
+    std::int32_t num_collected = 0;      // known to the scheduler as well
+    bool is_fresh = true;                // computed nothing yet: its first plan tells what was hit
+    std::vector<std::uint64_t> digests;  // of the tokens up to each position
   };
   struct Step {
     StepResult result;
@@ -72,20 +73,26 @@ class ScriptedExecutor final : public executor::ModelExecutor {
 
   void apply_releases_and_starts(const StepPlan& plan);
   void check_limits(const StepPlan& plan);
-  void check_blocks_are_distinct(const StepPlan& plan);
+  void check_tables(const StepPlan& plan);
+  void check_table(std::span<const BlockId> table, std::int32_t first_written);
   void check_sequence(const PlannedSequence& planned, const TokenId* token_ids);
   void write_slots(const StepPlan& plan);
   void read_slots(const StepPlan& plan);
   SequenceResult answer(const PlannedSequence& planned, SlotState& state);
   SlotState& slot(StateSlot id) { return slots_[static_cast<std::size_t>(id.value())]; }
-  Written& written(std::size_t group, std::span<const BlockId> table, std::int32_t position);
+  std::uint64_t& kv_slot(std::size_t group, std::span<const BlockId> table, std::int32_t position);
+  std::uint64_t digest(SlotState& state, std::int32_t position) const;
   template <typename... Args>
   void expect(bool condition, const Args&... message);
 
   const ScriptedExecutorOptions options_;
   std::vector<SlotState> slots_;
-  std::vector<std::vector<Written>> cache_;  // [num_kv_groups][(num_blocks + 1) * block_size]
-  std::vector<std::uint64_t> last_seen_;     // [num_blocks + 1]: number of the step that listed it
+  std::vector<std::vector<std::uint64_t>> cache_;  // [num_kv_groups][(num_blocks + 1) * block_size]
+  // [num_blocks + 1]: the tables of this step that list a block, and that write into it
+  std::vector<std::int32_t> num_listed_;
+  std::vector<std::int32_t> num_written_;
+  std::vector<std::uint64_t> last_table_;  // [num_blocks + 1]: number of the last table that did
+  std::uint64_t num_tables_ = 0;
   std::uint64_t num_submitted_ = 0;
   std::deque<Step> in_flight_;
   StepResult collected_;

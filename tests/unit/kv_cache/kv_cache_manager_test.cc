@@ -90,7 +90,7 @@ TEST(KvCacheManagerTest, ReleasesOnceHoweverOftenItIsAsked) {
   KvCacheManager kv({.num_groups = 1, .block_size = 4, .num_blocks = 4});
   kv.add_sequence(kFirst, 16);
   ASSERT_TRUE(kv.allocate_slots(kFirst, 16));
-  EXPECT_EQ(kv.num_blocks_freed_by_release(kFirst), 4);
+  EXPECT_EQ(kv.num_blocks_freed_by_release(std::vector{kFirst}), 4);
   kv.release(kFirst);
   EXPECT_EQ(kv.num_used_blocks(), 0);
   EXPECT_FALSE(kv.holds(kFirst));

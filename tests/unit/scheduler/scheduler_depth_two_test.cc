@@ -171,7 +171,7 @@ TEST(SchedulerDepthTwoTest, AdmitsAVictimAgainOnlyWhenNoStepNamesIt) {
   EXPECT_EQ(shares(s.plan()), "1:1+ 3:1+");
   EXPECT_EQ(shares(s.plan()), "") << "the third is preempted and named by two steps";
   s.apply();  // the second ends and frees four blocks
-  EXPECT_EQ(s->kv_cache().num_free_blocks(), 4);
+  EXPECT_EQ(s->kv_cache().num_available_blocks(), 4);
   EXPECT_EQ(shares(s.plan()), "1:1+") << "the third would fit, but one step still names it";
   s.apply();
   EXPECT_EQ(shares(s.plan()), "1:1+ 3:9+");

@@ -176,7 +176,7 @@ TEST(SchedulerPlanTest, GivesNobodyTheBlocksThatAnIncompletePromptStillNeeds) {
   s.add({.prompt_len = 20, .max_tokens = 4});  // 5 blocks, 3 of them in the first chunk
   s.add({.prompt_len = 8});                    // 2 blocks are free, but promised to the one before
   EXPECT_EQ(s.step(), "1:1+ 2:11");
-  EXPECT_EQ(s->kv_cache().num_free_blocks(), 2);
+  EXPECT_EQ(s->kv_cache().num_available_blocks(), 2);
   EXPECT_EQ(s.step(4), "1:1+ 2:4");
   EXPECT_EQ(s.step(), "1:1+ 2:5+");
   EXPECT_EQ(s->stats().num_preemptions, 0u);
