@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many small worlds, each from one seed: random options with tiny pools, requests that arrive on a
-// virtual clock, clients that cancel, rows that fail. In each of them every sequence must get
-// exactly the tokens that it would get alone, and nothing may be left behind.
+// virtual clock and often begin alike, clients that cancel, rows that fail. In each of them every
+// sequence must get exactly the tokens that it would get alone, must never read a slot that holds
+// anything else than what it would have computed there itself (tests/support/scripted_executor.h),
+// and nothing may be left behind.
+//
+// TVLLM_SIM_STEPS=10000000 in the environment makes it a long run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -48,6 +54,8 @@ struct World {
   std::int32_t cancel_percent = 0;
   std::int32_t fail_percent = 0;
   bool bounds_prefill = false;
+  std::int32_t share_percent = 0;  // requests that begin like others
+  std::int32_t num_salts = 1;
 };
 
 World random_world(std::uint64_t seed, int depth) {
@@ -72,6 +80,10 @@ World random_world(std::uint64_t seed, int depth) {
   world.cancel_percent = dice.chance(50) ? dice.between(1, 10) : 0;
   world.fail_percent = dice.chance(30) ? 10 : 0;
   world.bounds_prefill = dice.chance(30);
+  o.enable_prefix_caching = dice.chance(85);
+  o.prefix_hash_seed = seed;
+  world.share_percent = dice.chance(80) ? dice.between(20, 90) : 0;
+  world.num_salts = dice.chance(30) ? 2 : 1;
   return world;
 }
 
@@ -81,7 +93,8 @@ std::string describe(const World& world) {
                  ", budget ", o.max_num_batched_tokens, ", max_model_len ", o.max_model_len, ", ",
                  o.num_blocks, " blocks of ", o.block_size, ", groups ", o.num_kv_groups,
                  ", chunked ", o.enable_chunked_prefill, ", priority ",
-                 o.policy == SchedulingPolicy::kPriority);
+                 o.policy == SchedulingPolicy::kPriority, ", prefix caching ",
+                 o.enable_prefix_caching);
 }
 
 struct Outcome {
@@ -124,7 +137,11 @@ class Simulation {
   explicit Simulation(const World& world)
       : world_(world),
         dice_(world.seed * 2 + 1),
-        engine_(world.options, world.depth, world.vocab_size) {}
+        engine_(world.options, world.depth, world.vocab_size) {
+    for (std::vector<TokenId>& tokens : openings_) {
+      append_random_tokens(world_.options.max_model_len, tokens);
+    }
+  }
 
   // Steps that computed something; stops at the first fault, which is a test failure.
   std::int64_t run() {
@@ -132,6 +149,7 @@ class Simulation {
            (num_arrived_ < world_.num_requests || engine_.has_work())) {
       let_requests_arrive();
       let_clients_cancel();
+      if (dice_.between(1, 500) == 1) engine_.scheduler().reset_prefix_cache();
       step();
       EXPECT_LT(num_turns_, kMaxTurns) << "no end in sight";
     }
@@ -155,14 +173,46 @@ class Simulation {
     bool was_cancelled = false;
   };
 
+  void append_random_tokens(std::int32_t count, std::vector<TokenId>& tokens) {
+    for (std::int32_t i = 0; i < count; ++i)
+      tokens.push_back(dice_.between(0, world_.vocab_size - 1));
+  }
+
+  // A conversation so far, or one of a few openings.
+  std::vector<TokenId> known_beginning() {
+    if (dice_.chance(50) && !clients_.empty()) {
+      const auto it =
+          clients_.find(SeqId(static_cast<std::uint64_t>(dice_.between(1, num_arrived_))));
+      if (it != clients_.end()) {
+        std::vector<TokenId> tokens = it->second.request->prompt_token_ids;
+        tokens.insert(tokens.end(), it->second.tokens.begin(), it->second.tokens.end());
+        return tokens;
+      }
+    }
+    return openings_[static_cast<std::size_t>(dice_.between(0, 2))];
+  }
+
+  // Mostly short prompts and long outputs: those collide when they have grown. Prompts with a known
+  // beginning are longer.
+  std::vector<TokenId> random_prompt() {
+    const std::int32_t max_len = world_.options.max_model_len;
+    std::vector<TokenId> tokens;
+    if (dice_.chance(world_.share_percent)) {
+      tokens = known_beginning();
+      const auto num_shared = static_cast<std::size_t>(dice_.between(max_len / 8, 3 * max_len / 4));
+      tokens.resize(std::min(tokens.size(), num_shared));
+      append_random_tokens(dice_.between(1, max_len / 8), tokens);
+    } else {
+      append_random_tokens(dice_.between(1, dice_.chance(70) ? max_len / 4 : max_len), tokens);
+    }
+    return tokens;
+  }
+
   std::shared_ptr<const Request> random_request() {
     const std::int32_t max_len = world_.options.max_model_len;
     auto request = std::make_shared<Request>();
-    // Mostly short prompts and long outputs: those collide when they have grown.
-    const std::int32_t prompt_len = dice_.between(1, dice_.chance(70) ? max_len / 4 : max_len);
-    for (std::int32_t i = 0; i < prompt_len; ++i) {
-      request->prompt_token_ids.push_back(dice_.between(0, world_.vocab_size - 1));
-    }
+    request->prompt_token_ids = random_prompt();
+    if (dice_.between(1, world_.num_salts) == 2) request->cache_salt = "salt";
     SamplingParams& sampling = request->sampling;
     sampling.seed = world_.seed * 1000 + static_cast<std::uint64_t>(num_arrived_);
     sampling.max_tokens = dice_.chance(10) ? 1'000'000 : dice_.between(1, max_len);
@@ -273,6 +323,9 @@ class Simulation {
   void check_nothing_is_left() {
     if (::testing::Test::HasFailure()) return;
     EXPECT_EQ(stats().num_used_blocks, 0);
+    if (!world_.options.enable_prefix_caching) {
+      EXPECT_EQ(stats().num_cached_blocks, 0);
+    }
     EXPECT_EQ(stats().num_running, 0);
     EXPECT_EQ(stats().num_waiting, 0);
     for (const auto& [seq_id, client] : clients_) {
@@ -284,6 +337,7 @@ class Simulation {
   Dice dice_;
   ScriptedEngine engine_;
   VirtualClock clock_;
+  std::array<std::vector<TokenId>, 3> openings_;
   TimePoint next_arrival_{};
   std::int32_t num_arrived_ = 0;
   std::int64_t num_turns_ = 0;
@@ -296,17 +350,25 @@ class Simulation {
 
 class EngineSimTest : public ::testing::TestWithParam<int> {};
 
-TEST_P(EngineSimTest, EverySequenceGetsTheTokensItWouldGetAlone) {
+std::int64_t num_steps_to_run() {
+  const char* given = std::getenv("TVLLM_SIM_STEPS");
+  if (given != nullptr) return std::atoll(given);
 #ifdef NDEBUG
-  constexpr std::int64_t kNumSteps = 250'000;  // about a second
+  return 400'000;  // two seconds
 #else
-  constexpr std::int64_t kNumSteps = 100'000;  // a sanitizer takes seven seconds for these
+  return 100'000;  // a sanitizer takes seven seconds for these
 #endif
+}
+
+TEST_P(EngineSimTest, EverySequenceGetsTheTokensItWouldGetAlone) {
+  const std::int64_t num_steps_wanted = num_steps_to_run();
   std::int64_t num_steps = 0;
   std::uint64_t num_preemptions = 0;
   std::uint64_t num_tokens = 0;
+  std::uint64_t num_hits = 0;
+  std::uint64_t num_resumed_hits = 0;
   std::uint64_t seed = 1;
-  for (; num_steps < kNumSteps; ++seed) {
+  for (; num_steps < num_steps_wanted; ++seed) {
     const World world = random_world(seed, GetParam());
     SCOPED_TRACE(describe(world));
     Simulation simulation(world);
@@ -314,11 +376,16 @@ TEST_P(EngineSimTest, EverySequenceGetsTheTokensItWouldGetAlone) {
     if (HasFailure()) return;
     num_preemptions += simulation.stats().num_preemptions;
     num_tokens += simulation.stats().num_generated_tokens;
+    num_hits += simulation.stats().num_prefix_hits;
+    num_resumed_hits += simulation.stats().num_resumed_prefix_hits;
   }
   std::cout << "worlds " << seed - 1 << ", steps " << num_steps << ", tokens " << num_tokens
-            << ", preemptions " << num_preemptions << "\n";
-  EXPECT_GT(num_preemptions, static_cast<std::uint64_t>(kNumSteps) / 50)
-      << "the worlds are too easy";
+            << ", preemptions " << num_preemptions << ", tokens hit " << num_hits
+            << ", when resuming " << num_resumed_hits << "\n";
+  const auto num_wanted = static_cast<std::uint64_t>(num_steps_wanted);
+  EXPECT_GT(num_preemptions, num_wanted / 50) << "the worlds are too easy";
+  EXPECT_GT(num_hits, num_wanted / 20) << "the worlds share too little";
+  EXPECT_GT(num_resumed_hits, num_wanted / 50) << "nothing is left when victims come back";
 }
 
 INSTANTIATE_TEST_SUITE_P(Depth, EngineSimTest, ::testing::Values(1, 2));
