@@ -55,12 +55,17 @@ TEST(SchedulerAllocationTest, AStepThatAdmitsAndFinishesNothingAllocatesNothing)
                                               .max_num_batched_tokens = 128,
                                               .max_model_len = 600,
                                               .num_kv_groups = 2,
-                                              .num_blocks = 8000});
+                                              .num_blocks = 8000,
+                                              .enable_prefix_caching = true});
     for (std::uint64_t i = 1; i <= 16; ++i) {
       scheduler->add(SeqId(i), testing::make_request({.prompt_len = 5, .max_tokens = 500}));
     }
     EXPECT_EQ(count_allocations(*scheduler, depth, 400), 0u) << "depth " << depth;
     EXPECT_EQ(scheduler->stats().num_running, 16);
+    if (depth > 1) continue;  // a step still names the blocks
+    for (std::uint64_t i = 1; i <= 16; ++i)
+      scheduler->cancel(SeqId(i));
+    EXPECT_GT(scheduler->stats().num_cached_blocks, 100) << "full blocks were indexed meanwhile";
   }
 }
 

@@ -195,6 +195,21 @@ TEST(SchedulerPreemptionTest, AdmitsTheMoreUrgentFirstUnderThePriorityPolicy) {
   EXPECT_EQ(s.step(), "2:6+ 3:7+ 1:5+");
 }
 
+TEST(SchedulerPreemptionTest, KeepsItsPlaceAmongPrioritiesWhenItComesBack) {
+  SteppedScheduler s({.block_size = 4, .num_blocks = 4, .policy = SchedulingPolicy::kPriority});
+  s.add({.prompt_len = 7, .max_tokens = 4, .priority = 0});
+  s.add({.prompt_len = 7, .max_tokens = 4, .priority = 1});
+  s.step();
+  s.step();
+  s.add({.prompt_len = 4, .max_tokens = 1, .priority = 2});
+  s.add({.prompt_len = 4, .max_tokens = 1, .priority = 1});
+  s.add({.prompt_len = 4, .max_tokens = 1, .priority = 0});
+  EXPECT_EQ(s.step(), "1:1+") << "the second is preempted";
+  EXPECT_EQ(s.step(), "1:1+ 5:4+") << "more urgent than the victim";
+  EXPECT_EQ(s.step(), "2:9+ 4:4+") << "equal priority, later arrival";
+  EXPECT_EQ(s.step(), "2:1+ 3:4+");
+}
+
 TEST(SchedulerPreemptionTest, NeverPreemptsForAStateSlotWhateverThePriority) {
   SteppedScheduler s({.max_num_seqs = 1, .policy = SchedulingPolicy::kPriority});
   s.add({.prompt_len = 4, .max_tokens = 3, .priority = 9});

@@ -204,5 +204,78 @@ TEST(SchedulerPrefixTest, AVictimComesBackWithWhatIsLeftOfItsBlocks) {
   EXPECT_EQ(s->stats().num_prompt_tokens, 18u) << "a recomputation counts nothing again";
 }
 
+TEST(SchedulerPrefixTest, AVictimIsAskedAlsoWhenAllItsFullBlocksAreShared) {
+  // Block 1 and 2 are common; each of the three has one more.
+  SteppedScheduler s({.block_size = 4, .num_blocks = 5, .enable_prefix_caching = true});
+  s.add({.prompt_len = 9, .max_tokens = 8});
+  EXPECT_EQ(s.step(), "1:9+");
+  s.add({.prompt_len = 9, .max_tokens = 8});
+  s.add({.prompt_len = 9, .max_tokens = 8});
+  EXPECT_EQ(s.step(), "1:1+ 2:1+ 3:1+");
+  EXPECT_EQ(s->stats().num_used_blocks, 5);
+  EXPECT_EQ(s.step(), "1:1+ 2:1+ 3:1+");
+  EXPECT_EQ(s.step(), "1:1+ 2:1+ 3:1+");
+  // The first needs a fourth block. The third gives one back: its own, not the common ones.
+  EXPECT_EQ(s.step(), "1:1+ 2:1+");
+  EXPECT_EQ(s->stats().num_preemptions, 1u);
+  EXPECT_EQ(s->stats().num_used_blocks, 5);
+  EXPECT_EQ(s->kv_cache().num_available_blocks(), 0);
+  // Then the second needs one as well, and only itself comes last.
+  EXPECT_EQ(s.step(), "1:1+");
+  EXPECT_EQ(s->stats().num_preemptions, 2u);
+  EXPECT_EQ(s->stats().num_used_blocks, 4);
+}
+
+TEST(SchedulerPrefixTest, EndsWhateverIsCancelledWhileItsBlocksAreSharedAndEvicted) {
+  SteppedScheduler s(cached(6));
+  const SeqId first = s.add({.prompt_len = 9, .max_tokens = 12});
+  s.step();
+  const SeqId second = s.add({.prompt_len = 9, .max_tokens = 12});
+  EXPECT_EQ(s.step(), "1:1+ 2:1+");
+  s.cancel(first);
+  EXPECT_EQ(s->stats().num_used_blocks, 3) << "the second still holds the common blocks";
+  s.step();
+  s.cancel(second);
+  EXPECT_EQ(s->stats().num_used_blocks, 0);
+  EXPECT_EQ(s->stats().num_cached_blocks, 2);
+  s.add({.prompt_len = 20, .max_tokens = 1, .first_token = 500});
+  EXPECT_EQ(s.step(), "3:20+") << "evicts the second common block";
+  s.add({.prompt_len = 9, .max_tokens = 1});
+  EXPECT_EQ(s.step(), "4:5+");
+  EXPECT_EQ(s->stats().num_used_blocks, 0);
+}
+
+TEST(SchedulerPrefixTest, AVictimInFlightLeavesWhatItComputedForItsReturn) {
+  SteppedScheduler s(cached(6));
+  s.add({.prompt_len = 8, .max_tokens = 7});
+  s.add({.prompt_len = 8, .max_tokens = 7, .first_token = 500});
+  s.plan();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(shares(s.plan()), "1:1+ 2:1+");
+    s.apply();
+  }
+  // The first needs a fourth block. The second gives way with a step in flight, in which it fills
+  // its third block.
+  EXPECT_EQ(shares(s.plan()), "");
+  EXPECT_EQ(s->stats().num_preemptions, 1u);
+  s.apply();
+  EXPECT_EQ(s->stats().num_cached_blocks, 3) << "indexed at its last apply, then released";
+}
+
+TEST(SchedulerPrefixTest, AFailureWithAStepInFlightSharesNothingLater) {
+  SteppedScheduler s(cached(16));
+  const SeqId bad = s.add({.prompt_len = 11, .max_tokens = 8});
+  s.next_fails(bad);
+  s.plan();
+  s.plan();
+  s.apply();
+  EXPECT_EQ(s->stats().num_used_blocks, 3) << "the second step still names them";
+  s.add({.prompt_len = 11});
+  EXPECT_EQ(shares(s.plan()), "2:11+");
+  s.apply();
+  EXPECT_EQ(s->stats().num_cached_blocks, 0);
+  s.apply();
+}
+
 }  // namespace
 }  // namespace tvllm::scheduler
