@@ -113,6 +113,12 @@ class Scheduler {
     std::int32_t num_prefill_tokens = 0;
     std::int32_t num_claimed_blocks = 0;  // that sequences await from others that are leaving
     bool is_short_of_blocks = false;      // somebody was preempted or awaits blocks: admit nobody
+
+    // Also for a prompt that lacks one token and costs no more than a decode: when the prefill
+    // tokens are gone, an incomplete prompt may have taken them.
+    bool allows_admission() const {
+      return num_tokens > 0 && num_prefill_tokens > 0 && !is_short_of_blocks;
+    }
   };
 
   // The phases of plan(), in scheduler_plan.cc.

@@ -13,7 +13,7 @@ void Scheduler::plan(StepPlan& plan, std::int32_t prefill_allowance) {
   thread_.check();
   begin_plan(plan, prefill_allowance);
   plan_running();
-  if (!budget_.is_short_of_blocks) plan_waiting(plan);
+  plan_waiting(plan);
   write_plan(plan);
 }
 
@@ -51,7 +51,7 @@ void Scheduler::plan_running() {
 // ready yet (there is no such reason so far) would be stepped over here. Needs no preemption, so
 // nothing here is rolled back.
 void Scheduler::plan_waiting(StepPlan& plan) {
-  while (budget_.num_tokens > 0 && !waiting_.empty() && state_slots_.has_free()) {
+  while (budget_.allows_admission() && !waiting_.empty() && state_slots_.has_free()) {
     Sequence& seq = waiting_.front();
     seq.num_computed_tokens = find_prefix(seq);
     const std::int32_t num_tokens = num_tokens_to_plan(seq);

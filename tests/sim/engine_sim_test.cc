@@ -178,23 +178,30 @@ class Simulation {
       tokens.push_back(dice_.between(0, world_.vocab_size - 1));
   }
 
+  // Nothing for one that was refused.
+  const Client* random_client() {
+    const auto it =
+        clients_.find(SeqId(static_cast<std::uint64_t>(dice_.between(1, num_arrived_))));
+    return it == clients_.end() ? nullptr : &it->second;
+  }
+
   // A conversation so far, or one of a few openings.
   std::vector<TokenId> known_beginning() {
-    if (dice_.chance(50) && !clients_.empty()) {
-      const auto it =
-          clients_.find(SeqId(static_cast<std::uint64_t>(dice_.between(1, num_arrived_))));
-      if (it != clients_.end()) {
-        std::vector<TokenId> tokens = it->second.request->prompt_token_ids;
-        tokens.insert(tokens.end(), it->second.tokens.begin(), it->second.tokens.end());
-        return tokens;
-      }
+    const Client* earlier = random_client();
+    if (earlier == nullptr || dice_.chance(50)) {
+      return openings_[static_cast<std::size_t>(dice_.between(0, 2))];
     }
-    return openings_[static_cast<std::size_t>(dice_.between(0, 2))];
+    std::vector<TokenId> tokens = earlier->request->prompt_token_ids;
+    tokens.insert(tokens.end(), earlier->tokens.begin(), earlier->tokens.end());
+    return tokens;
   }
 
   // Mostly short prompts and long outputs: those collide when they have grown. Prompts with a known
   // beginning are longer.
   std::vector<TokenId> random_prompt() {
+    if (const Client* twin = random_client(); twin != nullptr && dice_.chance(5)) {
+      return twin->request->prompt_token_ids;
+    }
     const std::int32_t max_len = world_.options.max_model_len;
     std::vector<TokenId> tokens;
     if (dice_.chance(world_.share_percent)) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -35,6 +36,8 @@ struct RunConfig {
   std::int32_t num_blocks = 256;
   std::int32_t token_budget = 512;
   backend::KvDType kv_dtype = backend::KvDType::kF32;
+  bool enable_prefix_caching = true;
+  scheduler::SchedulerStats* stats = nullptr;  // where to put those at the end
 };
 
 // Written once, by whoever asks first.
@@ -120,7 +123,8 @@ std::vector<std::string> run(const RunConfig& config,
                                   .max_num_batched_tokens = config.token_budget,
                                   .max_model_len = 1024,
                                   .block_size = config.block_size,
-                                  .num_blocks = config.num_blocks},
+                                  .num_blocks = config.num_blocks,
+                                  .enable_prefix_caching = config.enable_prefix_caching},
                                  file->config.eos_token_ids);
   CollectingSink sink;
   engine::EngineCore core(scheduler, executor);
@@ -128,6 +132,7 @@ std::vector<std::string> run(const RunConfig& config,
     core.add({SeqId(i + 1), requests[i], &sink});
   while (core.has_work())
     core.step();
+  if (config.stats != nullptr) *config.stats = scheduler.stats();
   std::vector<std::string> prints;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     prints.push_back(fingerprint(sink.by_sequence[SeqId(i + 1)]));
@@ -190,6 +195,37 @@ TEST_P(BitIdentityTest, BlockSizeDoesNotMatter) {
 // 30 blocks hold the longest request and a little more: most sequences are preempted and resumed.
 TEST_P(BitIdentityTest, PreemptionDoesNotMatter) {
   EXPECT_EQ(run(config({.num_blocks = 22}), requests_), run(config(), requests_));
+}
+
+// Twelve requests of up to 140 prompt tokens that begin alike for 16 to 124 tokens.
+std::vector<std::shared_ptr<const Request>> related_requests() {
+  std::vector<std::shared_ptr<const Request>> requests;
+  const std::vector<TokenId> opening = make_request(1, 140, 1)->prompt_token_ids;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    auto request = std::make_shared<Request>(*make_request(i + 2, 140, 60));
+    std::copy_n(opening.begin(), 16 + 36 * (i % 4), request->prompt_token_ids.begin());
+    request->prompt_token_ids.resize(110 + 10 * (i % 4));
+    request->sampling.num_prompt_logprobs.reset();  // those read no cache
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+TEST_P(BitIdentityTest, PrefixHitsDoNotMatter) {
+  const std::vector<std::shared_ptr<const Request>> related = related_requests();
+  scheduler::SchedulerStats stats;
+  const std::vector<std::string> computed =
+      run(config({.enable_prefix_caching = false, .stats = &stats}), related);
+  EXPECT_EQ(stats.num_prefix_hits, 0u);
+  EXPECT_EQ(run(config({.token_budget = 64, .stats = &stats}), related), computed);
+  EXPECT_GT(stats.num_prefix_hits, 300u);
+  EXPECT_EQ(stats.num_preemptions, 0u);
+  // A pool of a few sequences: blocks are evicted, and sequences preempted and resumed.
+  EXPECT_EQ(run(config({.num_blocks = 26, .token_budget = 64, .stats = &stats}), related),
+            computed);
+  EXPECT_GT(stats.num_prefix_hits, 100u);
+  EXPECT_GT(stats.num_preemptions, 0u);
+  EXPECT_GT(stats.num_resumed_prefix_hits, 0u);
 }
 
 TEST_P(BitIdentityTest, HalfPrecisionKvGivesTheSameBitsInAnyBatch) {

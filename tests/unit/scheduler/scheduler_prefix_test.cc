@@ -35,6 +35,25 @@ TEST(SchedulerPrefixTest, ALaterSequenceComputesOnlyWhatItDoesNotShare) {
   s.apply();
 }
 
+TEST(SchedulerPrefixTest, AnEqualPromptOfFullBlocksComputesItsLastBlock) {
+  SteppedScheduler s(cached(16));
+  s.add({.prompt_len = 8});
+  s.step();
+  s.add({.prompt_len = 8});
+  EXPECT_EQ(s.step(), "1:1+ 2:4+");
+}
+
+TEST(SchedulerPrefixTest, NobodyIsAdmittedBesideAnIncompletePromptHoweverLittleHeLacks) {
+  SteppedScheduler s(cached(16));
+  s.add({.prompt_len = 8, .max_tokens = 1});
+  s.step();
+  s.add({.prompt_len = 20, .first_token = 500});
+  s.add({.prompt_len = 9});
+  EXPECT_EQ(s.step(12), "2:12")
+      << "the third lacks one token, the second's last blocks are not taken";
+  EXPECT_EQ(s.step(12), "2:8+ 3:1+");
+}
+
 TEST(SchedulerPrefixTest, TellsTheHitWithTheFirstTokenAndInTheStats) {
   SteppedScheduler s(cached(16));
   s.add({.prompt_len = 10, .max_tokens = 3});
