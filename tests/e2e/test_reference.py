@@ -105,8 +105,9 @@ def test_plain_fp32_is_the_reference_but_for_rounding(deviation_of):
     assert deviation.strayed == []
 
 
-def test_the_quantized_algorithm_is_closer_than_llama_cpp(deviation_of):
-    deviation = deviation_of("scalar")
+@pytest.mark.parametrize("instruction_set", ["scalar", "auto"])
+def test_the_quantized_algorithm_is_closer_than_llama_cpp(deviation_of, instruction_set):
+    deviation = deviation_of(instruction_set)
     assert deviation.mean < 0.065
     assert deviation.top1 > 0.985
     assert abs(deviation.mean_nll) <= 0.0034
