@@ -20,6 +20,12 @@ class SteadyClock final : public Clock {
   TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
+// The process's one.
+inline const Clock& steady_clock() {
+  static const SteadyClock clock;
+  return clock;
+}
+
 inline double to_seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/step_timings.h"
 
 namespace tvllm {
 
@@ -42,6 +43,7 @@ struct SequenceResult {
 struct StepResult {
   std::uint64_t step_id = 0;
   std::vector<SequenceResult> sequences;  // parallel to plan.sequences
+  ExecutionTimings timings = {};
 };
 
 }  // namespace tvllm

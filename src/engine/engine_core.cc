@@ -10,8 +10,9 @@
 
 namespace tvllm::engine {
 
-EngineCore::EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor)
-    : scheduler_(scheduler), executor_(executor) {
+EngineCore::EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor,
+                       const Clock& clock)
+    : scheduler_(scheduler), executor_(executor), clock_(clock) {
   TVLLM_CHECK(executor.max_steps_in_flight() >= 1 &&
                   executor.max_steps_in_flight() <= static_cast<int>(plans_.size()),
               "max_steps_in_flight ", executor.max_steps_in_flight());
@@ -33,7 +34,6 @@ bool EngineCore::has_work() const {
 void EngineCore::step() {
   const bool submitted = may_submit() && submit_next();
   if (num_in_flight() > 0 && !(submitted && may_submit())) collect_oldest();
-  publish();
 }
 
 std::uint64_t EngineCore::num_in_flight() const {
@@ -50,7 +50,12 @@ bool EngineCore::may_submit() const {
 bool EngineCore::submit_next() {
   StepPlan& plan = plans_[num_planned_ % plans_.size()];
   // The step-time target will bound prefill beside decodes here.
+  PhaseTimer timer(clock_);
   scheduler_.plan(plan, scheduler::kNoPrefillBound);
+  StepReport& report = reports_[num_planned_ % reports_.size()];
+  report = report_of(plan);
+  report.timings.start = timer.border();
+  timer.end_phase(report.timings.schedule);
   if (plan.empty() && plan.released_slots.empty() && num_in_flight() > 0) return false;
   executor_.submit(plan);
   ++num_planned_;
@@ -59,8 +64,16 @@ bool EngineCore::submit_next() {
 
 void EngineCore::collect_oldest() {
   const StepPlan& plan = plans_[num_collected_ % plans_.size()];
-  scheduler_.apply(plan, executor_.collect(), events_);
+  StepReport& report = reports_[num_collected_ % reports_.size()];
+  const StepResult& result = executor_.collect();
+  report.timings.execution = result.timings;
+  PhaseTimer timer(clock_);
+  scheduler_.apply(plan, result, events_);
   ++num_collected_;
+  timer.end_phase(report.timings.apply);
+  publish();
+  timer.end_phase(report.timings.publish);
+  last_step_ = report;
 }
 
 // One call a sink, so that each front end is woken once. Nearly always there is one sink, and the

@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "core/step_plan.h"
+#include "core/step_timings.h"
 #include "core/token_event.h"
 #include "engine/inbox.h"
 #include "executor/model_executor.h"
@@ -25,8 +27,9 @@ namespace tvllm::engine {
 // after it.
 class EngineCore {
  public:
-  // Both outlive the core.
-  EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor);
+  // All outlive the core.
+  EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor,
+             const Clock& clock = steady_clock());
 
   void add(Arrival arrival);
   void cancel(SeqId seq_id);
@@ -43,6 +46,11 @@ class EngineCore {
 
   std::uint64_t num_steps() const { return num_planned_; }
 
+  // Of the step whose result was applied last; num_collected_steps() says whether that is a new
+  // one.
+  const StepReport& last_step() const { return last_step_; }
+  std::uint64_t num_collected_steps() const { return num_collected_; }
+
  private:
   std::uint64_t num_in_flight() const;
   bool may_submit() const;
@@ -53,7 +61,10 @@ class EngineCore {
 
   scheduler::Scheduler& scheduler_;
   executor::ModelExecutor& executor_;
+  const Clock& clock_;
   std::array<StepPlan, 2> plans_;
+  std::array<StepReport, 2> reports_;  // of plans_; complete once the result is applied
+  StepReport last_step_;
   std::uint64_t num_planned_ = 0;    // plans submitted
   std::uint64_t num_collected_ = 0;  // results applied
 

@@ -30,12 +30,13 @@ bool all_ranked(const std::vector<PositionLogprobs>& positions) {
 LocalExecutor::LocalExecutor(std::unique_ptr<model::Model> model,
                              std::vector<std::unique_ptr<backend::KvCache>> caches,
                              backend::Backend& backend, ThreadPool& pool,
-                             const LocalExecutorOptions& options)
+                             const LocalExecutorOptions& options, const Clock& clock)
     : model_(std::move(model)),
       caches_(std::move(caches)),
       backend_(backend),
       pool_(pool),
       options_(options),
+      clock_(clock),
       batch_builder_(static_cast<std::int32_t>(caches_.size()), options.block_size),
       slots_(static_cast<std::size_t>(options.max_num_seqs)),
       logits_(backend.allocate(static_cast<std::size_t>(options.max_logit_rows) *
@@ -47,13 +48,18 @@ LocalExecutor::LocalExecutor(std::unique_ptr<model::Model> model,
 }
 
 void LocalExecutor::submit(const StepPlan& plan) {
+  PhaseTimer timer(clock_);
   apply_slots(plan);
   prepare_result(plan);
   if (plan.empty()) return;
-  model_->forward(batch_builder_.build(plan, plan.token_ids), caches_);
   list_logit_rows(plan);
-  compute_rows(plan);
+  const auto& batch = batch_builder_.build(plan, plan.token_ids);
+  timer.end_phase(result_.timings.build);
+  model_->forward(batch, caches_);
+  timer.end_phase(result_.timings.forward);
+  compute_rows(plan, timer);
   finish_result(plan);
+  timer.end_phase(result_.timings.sample);
 }
 
 void LocalExecutor::finish_result(const StepPlan& plan) {
@@ -82,6 +88,7 @@ void LocalExecutor::apply_slots(const StepPlan& plan) {
 
 void LocalExecutor::prepare_result(const StepPlan& plan) {
   result_.step_id = plan.step_id;
+  result_.timings = {};
   result_.sequences.resize(plan.sequences.size());
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     SequenceResult& result = result_.sequences[i];
@@ -114,7 +121,7 @@ void LocalExecutor::list_logit_rows(const StepPlan& plan) {
   }
 }
 
-void LocalExecutor::compute_rows(const StepPlan& plan) {
+void LocalExecutor::compute_rows(const StepPlan& plan, PhaseTimer& timer) {
   const auto max_rows = static_cast<std::size_t>(options_.max_logit_rows);
   for (std::size_t first = 0; first < logit_rows_.size(); first += max_rows) {
     const std::size_t count = std::min(max_rows, logit_rows_.size() - first);
@@ -126,7 +133,9 @@ void LocalExecutor::compute_rows(const StepPlan& plan) {
                              model_->config().vocab_size);
     model_->compute_logits(token_rows_, logits);
     backend_.synchronize();
+    timer.end_phase(result_.timings.forward);
     reduce_rows(plan, first, logits);
+    timer.end_phase(result_.timings.sample);
   }
 }
 

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "base/thread_pool.h"
 #include "core/step_plan.h"
 #include "core/step_result.h"
+#include "core/step_timings.h"
 #include "executor/batch_builder.h"
 #include "executor/model_executor.h"
 #include "model/model.h"
@@ -34,10 +36,11 @@ struct LocalExecutorOptions {
 // reduced to tokens and log-probabilities by the pool's workers before the next chunk.
 class LocalExecutor final : public ModelExecutor {
  public:
-  // `backend` and `pool` outlive the executor.
+  // `backend`, `pool` and `clock` outlive the executor.
   LocalExecutor(std::unique_ptr<model::Model> model,
                 std::vector<std::unique_ptr<backend::KvCache>> caches, backend::Backend& backend,
-                ThreadPool& pool, const LocalExecutorOptions& options);
+                ThreadPool& pool, const LocalExecutorOptions& options,
+                const Clock& clock = steady_clock());
 
   int max_steps_in_flight() const override { return 1; }
   void submit(const StepPlan& plan) override;
@@ -61,7 +64,7 @@ class LocalExecutor final : public ModelExecutor {
   void apply_slots(const StepPlan& plan);
   void prepare_result(const StepPlan& plan);
   void list_logit_rows(const StepPlan& plan);
-  void compute_rows(const StepPlan& plan);
+  void compute_rows(const StepPlan& plan, PhaseTimer& timer);
   void finish_result(const StepPlan& plan);
   void reduce_rows(const StepPlan& plan, std::size_t first, FloatMatrix logits);
   void reduce_row(const StepPlan& plan, const LogitRow& row, std::span<float> logits,
@@ -72,6 +75,7 @@ class LocalExecutor final : public ModelExecutor {
   backend::Backend& backend_;
   ThreadPool& pool_;
   const LocalExecutorOptions options_;
+  const Clock& clock_;
 
   BatchBuilder batch_builder_;
   std::vector<Slot> slots_;                        // [max_num_seqs], by StateSlot

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,8 +16,10 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/clock.h"
 #include "base/philox.h"
 #include "base/thread_pool.h"
+#include "core/step_timings.h"
 #include "engine/engine_core.h"
 #include "loader/load_model_file.h"
 #include "model/model.h"
@@ -38,6 +41,8 @@ struct RunConfig {
   backend::KvDType kv_dtype = backend::KvDType::kF32;
   bool enable_prefix_caching = true;
   scheduler::SchedulerStats* stats = nullptr;  // where to put those at the end
+  std::vector<StepReport>* reports = nullptr;  // where to put each step's
+  const Clock& clock = steady_clock();
 };
 
 // Written once, by whoever asks first.
@@ -118,7 +123,8 @@ std::vector<std::string> run(const RunConfig& config,
                          {.max_num_seqs = max_num_seqs,
                           .block_size = config.block_size,
                           .max_logit_rows = kMaxLogitRows,
-                          .eos_token_ids = file->config.eos_token_ids});
+                          .eos_token_ids = file->config.eos_token_ids},
+                         config.clock);
   scheduler::Scheduler scheduler({.max_num_seqs = max_num_seqs,
                                   .max_num_batched_tokens = config.token_budget,
                                   .max_model_len = 1024,
@@ -130,8 +136,10 @@ std::vector<std::string> run(const RunConfig& config,
   engine::EngineCore core(scheduler, executor);
   for (std::size_t i = 0; i < requests.size(); ++i)
     core.add({SeqId(i + 1), requests[i], &sink});
-  while (core.has_work())
+  while (core.has_work()) {
     core.step();
+    if (config.reports != nullptr) config.reports->push_back(core.last_step());
+  }
   if (config.stats != nullptr) *config.stats = scheduler.stats();
   std::vector<std::string> prints;
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -232,6 +240,39 @@ TEST_P(BitIdentityTest, HalfPrecisionKvGivesTheSameBitsInAnyBatch) {
   const RunConfig half = config({.kv_dtype = backend::KvDType::kF16});
   EXPECT_EQ(run(half, requests_), alone(half));
   EXPECT_NE(run(half, requests_), run(config(), requests_)) << "f16 is not in use";
+}
+
+// Moves by one nanosecond whenever it is read, so a phase takes as many as it has borders.
+class TickingClock final : public Clock {
+ public:
+  TimePoint now() const override { return now_ += std::chrono::nanoseconds(1); }
+
+ private:
+  mutable TimePoint now_{};
+};
+
+TEST(LocalExecutor, TimesItsPhasesWithOneClockReadingABorder) {
+  const TickingClock clock;
+  std::vector<StepReport> reports;
+  // 20 prompt tokens in chunks of 16: 16 rows, then 4 of which the last one is sampled too. Each
+  // reading for prompt log-probabilities takes kMaxLogitRows = 8 rows.
+  const auto request = make_request(2, 20, 2);
+  run({.token_budget = 16, .reports = &reports, .clock = clock}, {request});
+  // Two chunks, the second output, and a plan that only gives the state slot back.
+  ASSERT_EQ(reports.size(), 4u);
+  const auto ticks = [](std::int64_t build, std::int64_t forward, std::int64_t sample) {
+    return std::vector<std::int64_t>{build, forward, sample};
+  };
+  const auto of = [&reports](std::size_t i) {
+    const ExecutionTimings& timings = reports[i].timings.execution;
+    return std::vector<std::int64_t>{timings.build.count(), timings.forward.count(),
+                                     timings.sample.count()};
+  };
+  EXPECT_EQ(of(0), ticks(1, 1 + 2, 2 + 1));  // 16 rows of logits: two readings
+  EXPECT_EQ(of(1), ticks(1, 1 + 1, 1 + 1));  // 3 judged, 1 sampled
+  EXPECT_EQ(of(2), ticks(1, 1 + 1, 1 + 1));
+  EXPECT_EQ(reports[3].num_sequences, 0);
+  EXPECT_EQ(of(3), ticks(0, 0, 0));
 }
 
 }  // namespace
