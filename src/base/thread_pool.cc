@@ -28,10 +28,11 @@ void pause_cpu() {
 #endif
 }
 
-// About 50 us at 40 cycles a pause on a 2 GHz core: longer than the serial part between two regions
-// of a step (sampling and scheduling apart), shorter than what a neighbour on a busy machine
-// misses.
-constexpr int kSpinPauses = 2500;
+// 10 to 25 us, as a pause takes 20 to 50 ns: enough for the serial part between two regions of a
+// step, sampling and scheduling apart. Not more: on a busy machine who is waited for does not run,
+// and a thread that spins on is itself put back by the system, where one that sleeps is favoured
+// when it wakes.
+constexpr int kSpinPauses = 500;
 
 // Waits until `value` differs from `old`; returns the new value.
 std::uint32_t await_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
