@@ -118,7 +118,7 @@ def test_an_unknown_path_and_a_wrong_method_are_told_apart(http):
 
 def test_a_header_without_end_is_cut_off(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nX: ")
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nX: ")
         try:
             for _ in range(64):
                 connection.sendall(b"a" * (1 << 20))

@@ -138,6 +138,22 @@ RequestParser::State RequestParser::check_header() {
   if (message.version() != 10 && message.version() != 11) {
     return refuse(505, ErrorCode::kInvalidArgument, "Only HTTP/1.0 and HTTP/1.1 are spoken here");
   }
+  // A body whose end is in doubt would be read as the next request.
+  if (message.find(http::field::transfer_encoding) != message.end()) {
+    if (message.version() == 10) {
+      return refuse(400, ErrorCode::kInvalidArgument, "HTTP/1.0 has no Transfer-Encoding");
+    }
+    if (message.count(http::field::transfer_encoding) != 1 ||
+        !beast::iequals(message[http::field::transfer_encoding], "chunked")) {
+      return refuse(501, ErrorCode::kInvalidArgument,
+                    "The only Transfer-Encoding understood here is chunked");
+    }
+  }
+  const std::size_t num_hosts = message.count(http::field::host);
+  if (num_hosts > 1 || (num_hosts == 0 && message.version() == 11)) {
+    return refuse(400, ErrorCode::kInvalidArgument,
+                  str_cat("An HTTP/1.1 request has one Host header, not ", num_hosts));
+  }
   expects_continue_ =
       beast::iequals(message[http::field::expect], "100-continue") && message.version() == 11;
   return State::kNeedsMore;

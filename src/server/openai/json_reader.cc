@@ -113,7 +113,11 @@ void JsonReader::read(std::string_view name, std::optional<double>& out) {
   if (value == nullptr) return;
   if (!value->is_number()) return fail(wrong_type(param(name), "a number", *value));
   out = as_number(*value);
-  if (!out) fail(invalid_argument(str_cat(param(name), " must be a finite number"), param(name)));
+  // What reads numbers computes with floats.
+  if (out && std::abs(*out) <= double{std::numeric_limits<float>::max()}) return;
+  fail(invalid_argument(str_cat(param(name), " must be a finite number within 3.4e38",
+                                out ? str_cat(", got ", *out) : std::string()),
+                        param(name)));
 }
 
 void JsonReader::read(std::string_view name, std::optional<std::string>& out) {

@@ -35,15 +35,6 @@ std::string random_id(std::string_view prefix) {
   return out;
 }
 
-// A number beyond a float's range is infinite, which every range check refuses.
-float to_float(double value) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr auto kMax = static_cast<double>(std::numeric_limits<float>::max());
-  if (value > kMax) return kInfinity;
-  if (value < -kMax) return -kInfinity;
-  return static_cast<float>(value);
-}
-
 std::int32_t clamp_to_int32(std::int64_t value) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(
       value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
@@ -51,7 +42,7 @@ std::int32_t clamp_to_int32(std::int64_t value) {
 
 float pick(const std::optional<double>& given, const std::optional<float>& model_default,
            float otherwise) {
-  return given ? to_float(*given) : model_default.value_or(otherwise);
+  return given ? static_cast<float>(*given) : model_default.value_or(otherwise);
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
   HttpClient client(port());
   std::string requests;
   for (int i = 0; i < 20; ++i) {
-    str_append(requests, "POST /echo HTTP/1.1\r\nContent-Length: 2\r\n\r\n", 10 + i);
+    str_append(requests, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n", 10 + i);
   }
   client.send(requests);
   client.shutdown_send();
@@ -168,7 +168,7 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
 TEST_F(HttpServerTest, ReadsARequestThatComesByteByByte) {
   start();
   HttpClient client(port());
-  const std::string request = "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello";
+  const std::string request = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello";
   for (const char c : request) {
     client.send(std::string_view(&c, 1));
     std::this_thread::sleep_for(milliseconds(1));
@@ -180,7 +180,7 @@ TEST_F(HttpServerTest, ReadsAChunkedBody) {
   start();
   HttpClient client(port());
   client.send(
-      "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
       "5\r\nhello\r\n7;x=y\r\n, world\r\n0\r\nTrailer: 1\r\n\r\n");
   EXPECT_EQ(client.read_answer().body, "POST /echo hello, world");
 }
@@ -198,7 +198,8 @@ TEST_F(HttpServerTest, HeadGivesTheHeaderAlone) {
 TEST_F(HttpServerTest, InvitesTheBodyOfAClientThatWaitsForIt) {
   start();
   HttpClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("hi");
   EXPECT_EQ(client.read_answer().body, "POST /echo hi");
@@ -207,7 +208,8 @@ TEST_F(HttpServerTest, InvitesTheBodyOfAClientThatWaitsForIt) {
 TEST_F(HttpServerTest, RefusesAnAnnouncedBodyOverTheLimitBeforeItComes) {
   start({.max_body_bytes = 1000});
   HttpClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
   const HttpAnswer answer = client.read_answer();
   EXPECT_EQ(answer.status, 413);
   EXPECT_EQ(client.num_interim_answers(), 0);
@@ -218,7 +220,7 @@ TEST_F(HttpServerTest, LimitsTheBodyExactly) {
   EXPECT_EQ(http_post(port(), "/echo", std::string(1000, 'x')).status, 200);
   EXPECT_EQ(http_post(port(), "/echo", std::string(1001, 'x')).status, 413);
   HttpClient chunked(port());
-  chunked.send("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" +
+  chunked.send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" +
                std::string(1001, 'x') + "\r\n0\r\n\r\n");
   EXPECT_EQ(chunked.read_answer().status, 413);
 }
@@ -231,7 +233,8 @@ TEST_F(HttpServerTest, ABodyFarOverTheLimitStillGetsItsAnswer) {
 TEST_F(HttpServerTest, LimitsTheBodiesOfAllClientsTogether) {
   start({.max_body_bytes = 100'000, .max_held_body_bytes = 150'000});
   HttpClient first(port());
-  first.send("POST /echo HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + std::string(99'999, 'x'));
+  first.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" +
+             std::string(99'999, 'x'));
   // The first one's bytes must have arrived before the second is refused for them.
   EXPECT_TRUE(eventually(
       [&] { return http_post(port(), "/echo", std::string(60'000, 'y')).status == 503; }));
@@ -269,17 +272,28 @@ TEST_F(HttpServerTest, RefusesWhatIsNotHttp) {
       {"hello\r\n\r\n", 400},
       {"GET\r\n\r\n", 400},
       {"GET /echo\r\n\r\n", 400},
-      {"GET /echo HTTP/1.1\r\nBad Header: 1\r\n\r\n", 400},
-      {"GET /echo HTTP/1.1\r\nX\r\n\r\n", 400},
-      {"GET /echo HTTP/1.1\r\nX: \x01\r\n\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nContent-Length: x\r\n\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400},
-      {"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", 400},
+      {"GET /echo HTTP/1.1\r\n\r\n", 400},
+      {"GET /echo HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n", 501},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
+       "chunked\r\n"
+       "\r\n0\r\n\r\n",
+       400},
+      {"POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+      {"GET /echo HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400},
+      {"GET /echo HTTP/1.1\r\nHost: x\r\nX\r\n\r\n", 400},
+      {"GET /echo HTTP/1.1\r\nHost: x\r\nX: \x01\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+       400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+       400},
       {"GET /echo HTTP/2.0\r\n\r\n", 505},
       {"GET /echo HTTP/3.1\r\n\r\n", 505},
       {"\x16\x03\x01\x02", 400},  // a TLS client
@@ -298,7 +312,8 @@ TEST_F(HttpServerTest, SurvivesRandomBytes) {
   start({.header_timeout = milliseconds(200)});
   std::uint32_t state = 12345;
   for (int i = 0; i < 200; ++i) {
-    std::string bytes = i % 2 == 0 ? "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello" : "";
+    std::string bytes =
+        i % 2 == 0 ? "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" : "";
     for (int k = 0; k < 40; ++k) {
       state = state * 1664525u + 1013904223u;
       const std::size_t at = bytes.empty() ? 0 : (state >> 8) % bytes.size();
@@ -324,7 +339,7 @@ TEST_F(HttpServerTest, AnswersAHalfSentRequestWithATimeout) {
   EXPECT_TRUE(header.closed_within(10'000));
 
   HttpClient body(port());
-  body.send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\nhello");
+  body.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhello");
   EXPECT_EQ(body.read_answer().status, 408);
 }
 
@@ -332,7 +347,7 @@ TEST_F(HttpServerTest, ADrippingHeaderDoesNotExtendItsTime) {
   start({.header_timeout = milliseconds(100)});
   HttpClient client(port());
   client.set_timeout_ms(1);
-  client.send("GET /echo HTTP/1.1\r\n");
+  client.send("GET /echo HTTP/1.1\r\nHost: x\r\n");
   HttpAnswer answer;
   for (int i = 0; i < 3000 && answer.status == 0; ++i) {
     if (!client.send("X: y\r\n")) break;
@@ -345,7 +360,7 @@ TEST_F(HttpServerTest, ALongUploadLivesWhileItMakesProgress) {
   // 40 ms and one more for each 100 bytes: 20 pieces of 1000 bytes have 200 ms.
   start({.body_timeout = milliseconds(400), .min_body_bytes_per_second = 1000});
   HttpClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nContent-Length: 10000\r\n\r\n");
+  client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n");
   for (int i = 0; i < 10; ++i) {
     client.send(std::string(1000, 'x'));
     std::this_thread::sleep_for(milliseconds(60));
