@@ -152,6 +152,8 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
   TVLLM_TRY(const std::int32_t num_threads, settle_threads(config));
   TVLLM_TRY(const backend::KvDType kv_dtype, parse_kv_dtype(config.kv_cache_dtype));
   TVLLM_TRY(const SchedulingPolicy policy, parse_scheduling_policy(config.scheduling_policy));
+  TVLLM_TRY(const engine::StepTimeTarget target,
+            engine::parse_step_time_target(config.target_step_ms));
   TVLLM_TRY(const cpu::CpuIsa isa, cpu::parse_cpu_isa(config.cpu_isa));
   log_info(str_cat("loading ", config.model_path));
   TVLLM_TRY(loaded.bundle, load_bundle(config.model_path));
@@ -195,7 +197,7 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
       std::make_unique<engine::EngineThread>(std::move(scheduler), std::move(executor),
                                              static_cast<std::size_t>(config.max_queued_requests) +
                                                  static_cast<std::size_t>(config.max_num_seqs),
-                                             sizing.max_model_len, config.on_failure);
+                                             sizing.max_model_len, config.on_failure, target);
   loaded.load_seconds = to_seconds(clock.now() - start);
   log_ready(loaded, sizing, bytes_per_block, model_config.context_len);
   return loaded;

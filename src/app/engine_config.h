@@ -25,6 +25,7 @@ struct EngineConfig {
   std::int32_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
   std::string scheduling_policy = "fcfs";
+  std::string target_step_ms = "auto";
   bool enable_prefix_caching = true;
   std::int32_t max_queued_requests = 4096;  // beyond max_num_seqs
 

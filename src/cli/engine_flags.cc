@@ -50,6 +50,12 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
       ->check(CLI::IsMember({"fcfs", "priority"}))
       ->capture_default_str()
       ->group(kModel);
+  app.add_option(
+         "--target-step-ms", config.target_step_ms,
+         "While answers are being generated, steps carry as many prompt tokens as keep them "
+         "this short; 'auto' follows the time that the answers alone take, 0 is off")
+      ->capture_default_str()
+      ->group(kModel);
   app.add_option("--max-queued-requests", config.max_queued_requests,
                  "Choices that may wait beyond --max-num-seqs; past that the answer is 429")
       ->check(in_range(0, 1 << 24))

@@ -2,6 +2,7 @@
 #include "engine/engine_core.h"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,8 +12,8 @@
 namespace tvllm::engine {
 
 EngineCore::EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor,
-                       const Clock& clock)
-    : scheduler_(scheduler), executor_(executor), clock_(clock) {
+                       const StepTimeTarget& target, const Clock& clock)
+    : scheduler_(scheduler), executor_(executor), clock_(clock), allowance_(target) {
   TVLLM_CHECK(executor.max_steps_in_flight() >= 1 &&
                   executor.max_steps_in_flight() <= static_cast<int>(plans_.size()),
               "max_steps_in_flight ", executor.max_steps_in_flight());
@@ -49,9 +50,8 @@ bool EngineCore::may_submit() const {
 // the executor forgets their state, and apply() reports them.
 bool EngineCore::submit_next() {
   StepPlan& plan = plans_[num_planned_ % plans_.size()];
-  // The step-time target will bound prefill beside decodes here.
   PhaseTimer timer(clock_);
-  scheduler_.plan(plan, scheduler::kNoPrefillBound);
+  scheduler_.plan(plan, allowance_.tokens(scheduler_.upcoming_load()));
   StepReport& report = reports_[num_planned_ % reports_.size()];
   report = report_of(plan);
   report.timings.start = timer.border();
@@ -74,6 +74,17 @@ void EngineCore::collect_oldest() {
   publish();
   timer.end_phase(report.timings.publish);
   last_step_ = report;
+  learn_cost();
+}
+
+// A step without tokens only took leave of sequences.
+void EngineCore::learn_cost() {
+  const double seconds = std::chrono::duration<double>(last_step_.timings.total()).count();
+  if (last_step_.num_tokens() == 0 || seconds <= 0.0) return;
+  allowance_.observe({.num_decode_tokens = last_step_.num_decode_tokens,
+                      .num_prefill_tokens = last_step_.num_prefill_tokens,
+                      .num_context_tokens = last_step_.num_context_tokens},
+                     seconds);
 }
 
 // One call a sink, so that each front end is woken once. Nearly always there is one sink, and the

@@ -13,6 +13,7 @@
 #include "core/step_timings.h"
 #include "core/token_event.h"
 #include "engine/inbox.h"
+#include "engine/prefill_allowance.h"
 #include "executor/model_executor.h"
 #include "scheduler/scheduler.h"
 
@@ -29,7 +30,7 @@ class EngineCore {
  public:
   // All outlive the core.
   EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor,
-             const Clock& clock = steady_clock());
+             const StepTimeTarget& target = {}, const Clock& clock = steady_clock());
 
   void add(Arrival arrival);
   void cancel(SeqId seq_id);
@@ -56,12 +57,14 @@ class EngineCore {
   bool may_submit() const;
   bool submit_next();
   void collect_oldest();
+  void learn_cost();
   void publish();
   void end_all(FinishReason reason, std::string_view why);
 
   scheduler::Scheduler& scheduler_;
   executor::ModelExecutor& executor_;
   const Clock& clock_;
+  PrefillAllowance allowance_;
   std::array<StepPlan, 2> plans_;
   std::array<StepReport, 2> reports_;  // of plans_; complete once the result is applied
   StepReport last_step_;

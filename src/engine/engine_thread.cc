@@ -14,11 +14,12 @@ namespace tvllm::engine {
 EngineThread::EngineThread(std::unique_ptr<scheduler::Scheduler> scheduler,
                            std::unique_ptr<executor::ModelExecutor> executor,
                            std::size_t max_arrivals, std::int32_t max_model_len,
-                           std::function<void()> on_failure)
+                           std::function<void()> on_failure, const StepTimeTarget& target)
     : scheduler_(std::move(scheduler)),
       executor_(std::move(executor)),
       max_model_len_(max_model_len),
       on_failure_(std::move(on_failure)),
+      target_(target),
       inbox_(max_arrivals),
       thread_([this] { run(); }) {}
 
@@ -72,7 +73,7 @@ void EngineThread::stop() {
 }
 
 void EngineThread::run() {
-  EngineCore core(*scheduler_, *executor_);
+  EngineCore core(*scheduler_, *executor_, target_);
   try {
     while (take_in(core, !core.has_work())) {
       if (core.has_work()) core.step();

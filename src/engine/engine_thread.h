@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "engine/engine_client.h"
 #include "engine/inbox.h"
+#include "engine/prefill_allowance.h"
 #include "executor/model_executor.h"
 #include "scheduler/scheduler.h"
 
@@ -30,7 +31,8 @@ class EngineThread final : public EngineClient {
  public:
   EngineThread(std::unique_ptr<scheduler::Scheduler> scheduler,
                std::unique_ptr<executor::ModelExecutor> executor, std::size_t max_arrivals,
-               std::int32_t max_model_len, std::function<void()> on_failure = {});
+               std::int32_t max_model_len, std::function<void()> on_failure = {},
+               const StepTimeTarget& target = {});
   // Aborts what still runs.
   ~EngineThread() override;
 
@@ -57,6 +59,7 @@ class EngineThread final : public EngineClient {
   const std::unique_ptr<executor::ModelExecutor> executor_;
   const std::int32_t max_model_len_;
   const std::function<void()> on_failure_;
+  const StepTimeTarget target_;
 
   Inbox inbox_;
   std::atomic<std::uint64_t> next_seq_id_{1};

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string_view>
 
+#include "base/result.h"
 #include "engine/step_cost_model.h"
+#include "scheduler/scheduler.h"
 
 namespace tvllm::engine {
 
@@ -15,15 +17,12 @@ struct StepTimeTarget {
     kFixed,  // `seconds`
     kOff,    // prompts take the whole token budget
   };
-  Mode mode = Mode::kAuto;
-  double seconds = 0.0;
+  Mode mode = Mode::kOff;
+  double seconds = 0.0;  // with kFixed
 };
 
-// What the next step finds: the decodes that it will carry, and the prompt that goes on first.
-struct UpcomingStep {
-  StepLoad decodes = {};
-  std::int64_t prefill_position = 0;  // of the first prompt token to compute
-};
+// "auto", "0" for off, or milliseconds.
+Result<StepTimeTarget> parse_step_time_target(std::string_view milliseconds);
 
 // How many prompt tokens a step may carry beside decodes, so that the streams that are running go
 // on at a pace that their readers accept while long prompts are computed.
@@ -43,7 +42,7 @@ class PrefillAllowance {
   explicit PrefillAllowance(const StepTimeTarget& target) : target_(target) {}
 
   void observe(const StepLoad& load, double seconds) { cost_.observe(load, seconds); }
-  std::int32_t tokens(const UpcomingStep& step) const;
+  std::int32_t tokens(const scheduler::UpcomingLoad& upcoming) const;
 
   const StepCostModel& cost() const { return cost_; }
 

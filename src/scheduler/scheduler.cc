@@ -212,6 +212,21 @@ bool Scheduler::has_work() const {
   return !sequences_.empty() || !cancelled_.empty() || state_slots_.has_released();
 }
 
+UpcomingLoad Scheduler::upcoming_load() const {
+  UpcomingLoad load;
+  bool has_prompt = false;
+  for (const Sequence* seq : running_) {
+    if (seq->is_decoding()) {
+      ++load.num_decode_tokens;
+      load.num_context_tokens += seq->num_computed_tokens + 1;
+    } else if (!has_prompt && seq->num_tokens_to_compute() > 0) {
+      load.prefill_position = seq->num_computed_tokens;
+      has_prompt = true;
+    }
+  }
+  return load;
+}
+
 SchedulerStats Scheduler::stats() const {
   SchedulerStats stats = totals_;
   stats.num_running = static_cast<std::int32_t>(running_.size());

@@ -25,6 +25,13 @@ namespace tvllm::scheduler {
 // For Scheduler::plan: prompts may use the whole token budget.
 inline constexpr std::int32_t kNoPrefillBound = std::numeric_limits<std::int32_t>::max();
 
+// What the next plan finds, for whoever sets its prefill allowance.
+struct UpcomingLoad {
+  std::int32_t num_decode_tokens = 0;
+  std::int64_t num_context_tokens = 0;  // positions that the decodes attend to
+  std::int64_t prefill_position = 0;    // where the prompt that goes on first stands
+};
+
 struct SchedulerStats {
   std::int32_t num_running = 0;
   std::int32_t num_waiting = 0;  // preempted ones included
@@ -97,6 +104,7 @@ class Scheduler {
 
   // Sequences, ends to tell, or slots to release: plan() and apply() have something to do.
   bool has_work() const;
+  UpcomingLoad upcoming_load() const;
   SchedulerStats stats() const;
   const kv_cache::KvCacheManager& kv_cache() const { return kv_cache_; }
 

@@ -21,7 +21,7 @@ void observe_machine(PrefillAllowance& allowance) {
   }
 }
 
-constexpr UpcomingStep kEightDecodes{.decodes = {.num_decode_tokens = 8}};
+constexpr scheduler::UpcomingLoad kEightDecodes{.num_decode_tokens = 8};
 
 TEST(PrefillAllowanceTest, AutoLeavesAMultipleOfTheDecodesTime) {
   PrefillAllowance allowance({.mode = Mode::kAuto});
@@ -56,6 +56,19 @@ TEST(PrefillAllowanceTest, PromptsAdvanceEvenWhenTheDecodesAreOverTheTarget) {
   PrefillAllowance allowance({.mode = Mode::kFixed, .seconds = 0.001});
   observe_machine(allowance);
   EXPECT_EQ(allowance.tokens(kEightDecodes), PrefillAllowance::kMinTokens);
+}
+
+TEST(ParseStepTimeTargetTest, ReadsWhatTheFlagSays) {
+  EXPECT_EQ(parse_step_time_target("auto")->mode, Mode::kAuto);
+  EXPECT_EQ(parse_step_time_target("0")->mode, Mode::kOff);
+  EXPECT_EQ(parse_step_time_target("12.5")->mode, Mode::kFixed);
+  EXPECT_DOUBLE_EQ(parse_step_time_target("12.5")->seconds, 0.0125);
+  EXPECT_DOUBLE_EQ(parse_step_time_target("60000")->seconds, 60.0);
+  for (const char* bad : {"", "-1", "60001", "fast", "nan", "10ms"}) {
+    const auto target = parse_step_time_target(bad);
+    ASSERT_FALSE(target.has_value()) << bad;
+    EXPECT_EQ(target.error().param, "target-step-ms");
+  }
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class StepReportTest : public ::testing::TestWithParam<int> {
   VirtualClock clock_;
   std::unique_ptr<scheduler::Scheduler> scheduler_ = make_scheduler({});
   TimedExecutor executor_{GetParam(), clock_};
-  EngineCore core_{*scheduler_, executor_, clock_};
+  EngineCore core_{*scheduler_, executor_, {}, clock_};
   SlowSink sink_{clock_};
 };
 
