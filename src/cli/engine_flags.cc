@@ -68,7 +68,8 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
                  "a quarter of what is available]")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->group(kCache);
-  app.add_option("--kv-cache-dtype", config.kv_cache_dtype, "Element type of K and V")
+  app.add_option("--kv-cache-dtype", config.kv_cache_dtype,
+                 "Element type of K and V; 'auto' is f16, for --cpu-isa reference f32")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}))
       ->capture_default_str()
       ->group(kCache);
