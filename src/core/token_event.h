@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/sequence_times.h"
 #include "core/step_result.h"
 
 namespace tvllm {
@@ -34,6 +35,7 @@ struct TokenEvent {
   std::optional<TokenId> stop_token_id;
   std::string error_message;
   std::int32_t num_cached_tokens = 0;  // prompt tokens taken from the prefix index
+  SequenceTimes times;                 // including this event
 };
 
 // Where a front end receives events: one call per step with all of its sequences' events. Called

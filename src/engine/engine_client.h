@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -19,10 +20,28 @@ enum class EngineState {
   kFailed,  // a step died: every request got an error event
 };
 
+// Upper borders of the histogram of tokens a step, as vLLM's.
+inline constexpr std::array<std::int32_t, 13> kStepTokenBorders = {
+    1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
+
+// Over all steps since start whose results were applied.
+struct StepTotals {
+  // Steps by the border that is the first not below their tokens; the last one: above all. Steps
+  // without tokens are left out.
+  std::array<std::uint64_t, kStepTokenBorders.size() + 1> num_steps_by_tokens = {};
+  std::uint64_t num_tokens = 0;
+  double schedule_s = 0.0;
+  double build_s = 0.0;
+  double forward_s = 0.0;
+  double sample_s = 0.0;
+  double apply_s = 0.0;
+  double publish_s = 0.0;
+};
+
 // A snapshot for /metrics and the log line. Counts of sequences, not of HTTP requests.
 struct EngineStats {
   std::int32_t num_running = 0;
-  std::int32_t num_waiting = 0;
+  std::int32_t num_waiting = 0;  // also those that the engine thread has not looked at yet
   std::int32_t num_blocks = 0;
   std::int32_t num_used_blocks = 0;
   std::int32_t num_cached_blocks = 0;
@@ -32,7 +51,9 @@ struct EngineStats {
   // Of the prefix index, in tokens, first admissions alone.
   std::uint64_t num_prefix_queries = 0;
   std::uint64_t num_prefix_hits = 0;
+  std::uint64_t num_corrupted = 0;  // sequences whose logits were no numbers
   std::uint64_t num_steps = 0;
+  StepTotals steps = {};
 };
 
 // The engine as every front end sees it: the HTTP server, the command line, tests. Thread-safe.

@@ -2,7 +2,6 @@
 #include "engine/engine_core.h"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,12 +19,12 @@ EngineCore::EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor&
 }
 
 void EngineCore::add(Arrival arrival) {
-  sinks_.emplace(arrival.seq_id, arrival.sink);
+  live_.emplace(arrival.seq_id, Live{arrival.sink, {.queued = clock_.now()}});
   scheduler_.add(arrival.seq_id, std::move(arrival.request));
 }
 
 void EngineCore::cancel(SeqId seq_id) {
-  if (sinks_.contains(seq_id)) scheduler_.cancel(seq_id);
+  if (live_.contains(seq_id)) scheduler_.cancel(seq_id);
 }
 
 bool EngineCore::has_work() const {
@@ -57,6 +56,7 @@ bool EngineCore::submit_next() {
   report.timings.start = timer.border();
   timer.end_phase(report.timings.schedule);
   if (plan.empty() && plan.released_slots.empty() && num_in_flight() > 0) return false;
+  stamp_starts(plan, report.timings.start);
   executor_.submit(plan);
   ++num_planned_;
   return true;
@@ -71,29 +71,64 @@ void EngineCore::collect_oldest() {
   scheduler_.apply(plan, result, events_);
   ++num_collected_;
   timer.end_phase(report.timings.apply);
+  stamp_events(timer.border());
   publish();
   timer.end_phase(report.timings.publish);
   last_step_ = report;
-  learn_cost();
+  account_for_step();
 }
 
 // A step without tokens only took leave of sequences.
-void EngineCore::learn_cost() {
-  const double seconds = std::chrono::duration<double>(last_step_.timings.total()).count();
-  if (last_step_.num_tokens() == 0 || seconds <= 0.0) return;
+void EngineCore::account_for_step() {
+  const StepTimings& timings = last_step_.timings;
+  totals_.schedule_s += to_seconds(timings.schedule);
+  totals_.build_s += to_seconds(timings.execution.build);
+  totals_.forward_s += to_seconds(timings.execution.forward);
+  totals_.sample_s += to_seconds(timings.execution.sample);
+  totals_.apply_s += to_seconds(timings.apply);
+  totals_.publish_s += to_seconds(timings.publish);
+  const std::int32_t num_tokens = last_step_.num_tokens();
+  if (num_tokens == 0) return;
+  const auto border =
+      std::lower_bound(kStepTokenBorders.begin(), kStepTokenBorders.end(), num_tokens);
+  ++totals_.num_steps_by_tokens[static_cast<std::size_t>(border - kStepTokenBorders.begin())];
+  totals_.num_tokens += static_cast<std::uint64_t>(num_tokens);
+  const double seconds = to_seconds(timings.total());
+  if (seconds <= 0.0) return;
   allowance_.observe({.num_decode_tokens = last_step_.num_decode_tokens,
                       .num_prefill_tokens = last_step_.num_prefill_tokens,
                       .num_context_tokens = last_step_.num_context_tokens},
                      seconds);
 }
 
+void EngineCore::stamp_starts(const StepPlan& plan, TimePoint now) {
+  for (const SequenceStart& start : plan.started) {
+    const auto found = live_.find(start.seq_id);
+    if (found == live_.end() || found->second.times.first_token != TimePoint{}) continue;
+    found->second.times.scheduled = now;
+  }
+}
+
+void EngineCore::stamp_events(TimePoint now) {
+  for (TokenEvent& event : events_) {
+    SequenceTimes& times = live_.at(event.seq_id).times;
+    // The one error that a scheduler tells is a row without valid logits.
+    if (event.finish_reason == FinishReason::kError) ++num_corrupted_;
+    if (event.token_id != kNoToken) {
+      if (times.first_token == TimePoint{}) times.first_token = now;
+      times.last_token = now;
+    }
+    event.times = times;
+  }
+}
+
 // One call a sink, so that each front end is woken once. Nearly always there is one sink, and the
 // events stay where they are.
 void EngineCore::publish() {
   for (auto first = events_.begin(); first != events_.end();) {
-    TokenEventSink* const sink = sinks_.at(first->seq_id);
+    TokenEventSink* const sink = live_.at(first->seq_id).sink;
     const auto is_for_sink = [this, sink](const TokenEvent& event) {
-      return sinks_.at(event.seq_id) == sink;
+      return live_.at(event.seq_id).sink == sink;
     };
     auto last = std::find_if_not(first, events_.end(), is_for_sink);
     if (last != events_.end()) last = std::stable_partition(first, events_.end(), is_for_sink);
@@ -104,7 +139,7 @@ void EngineCore::publish() {
     }
     sink->publish(batch);
     for (const SeqId seq_id : ended_)
-      sinks_.erase(seq_id);
+      live_.erase(seq_id);
     first = last;
   }
   events_.clear();
@@ -119,9 +154,10 @@ void EngineCore::abort_all() {
 
 void EngineCore::end_all(FinishReason reason, std::string_view why) {
   events_.clear();
-  for (const auto& [seq_id, sink] : sinks_) {
+  for (const auto& [seq_id, live] : live_) {
     TokenEvent event;
     event.seq_id = seq_id;
+    event.times = live.times;
     event.finish_reason = reason;
     event.error_message = std::string(why);
     events_.push_back(std::move(event));

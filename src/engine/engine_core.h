@@ -12,6 +12,7 @@
 #include "core/step_plan.h"
 #include "core/step_timings.h"
 #include "core/token_event.h"
+#include "engine/engine_client.h"
 #include "engine/inbox.h"
 #include "engine/prefill_allowance.h"
 #include "executor/model_executor.h"
@@ -51,13 +52,25 @@ class EngineCore {
   // one.
   const StepReport& last_step() const { return last_step_; }
   std::uint64_t num_collected_steps() const { return num_collected_; }
+  const StepTotals& step_totals() const { return totals_; }
+  // Sequences that ended because their logits were no numbers.
+  std::uint64_t num_corrupted() const { return num_corrupted_; }
 
  private:
+  // What the core keeps of a sequence from add() to its last event.
+  struct Live {
+    TokenEventSink* sink = nullptr;
+    SequenceTimes times = {};
+  };
+
   std::uint64_t num_in_flight() const;
   bool may_submit() const;
   bool submit_next();
   void collect_oldest();
-  void learn_cost();
+  void account_for_step();
+  // Put the time into what live_ knows of sequences, and that into the events.
+  void stamp_starts(const StepPlan& plan, TimePoint now);
+  void stamp_events(TimePoint now);
   void publish();
   void end_all(FinishReason reason, std::string_view why);
 
@@ -68,12 +81,14 @@ class EngineCore {
   std::array<StepPlan, 2> plans_;
   std::array<StepReport, 2> reports_;  // of plans_; complete once the result is applied
   StepReport last_step_;
+  StepTotals totals_;
+  std::uint64_t num_corrupted_ = 0;
   std::uint64_t num_planned_ = 0;    // plans submitted
   std::uint64_t num_collected_ = 0;  // results applied
 
-  std::unordered_map<SeqId, TokenEventSink*> sinks_;  // of live sequences
-  std::vector<TokenEvent> events_;                    // of this step, before they go to their sinks
-  std::vector<SeqId> ended_;                          // of one call of a sink
+  std::unordered_map<SeqId, Live> live_;
+  std::vector<TokenEvent> events_;  // of this step, before they go to their sinks
+  std::vector<SeqId> ended_;        // of one call of a sink
 };
 
 }  // namespace tvllm::engine

@@ -50,7 +50,12 @@ void EngineThread::cancel(SeqId seq_id) {
 
 EngineStats EngineThread::stats() const {
   MutexLock lock(stats_mutex_);
-  return stats_;
+  EngineStats stats = stats_;
+  const std::uint64_t num_accepted = num_accepted_.load(std::memory_order_acquire);
+  if (num_accepted > num_in_stats_) {
+    stats.num_waiting += static_cast<std::int32_t>(num_accepted - num_in_stats_);
+  }
+  return stats;
 }
 
 void EngineThread::drain() {
@@ -117,6 +122,9 @@ void EngineThread::publish_stats(const EngineCore& core) {
   stats_.num_prefix_queries = from.num_prefix_queries;
   stats_.num_prefix_hits = from.num_prefix_hits;
   stats_.num_steps = core.num_steps();
+  stats_.num_corrupted = core.num_corrupted();
+  stats_.steps = core.step_totals();
+  num_in_stats_ = num_taken_in_;
   idle_ = !core.has_work();
   if (idle_) idle_cv_.notify_all();
 }
@@ -129,6 +137,9 @@ void EngineThread::fail(EngineCore& core, std::string_view why) {
   core.fail_all(str_cat("the engine failed: ", why));
   {
     MutexLock lock(stats_mutex_);
+    stats_.num_running = 0;
+    stats_.num_waiting = 0;
+    num_in_stats_ = num_taken_in_;
     idle_ = true;
     idle_cv_.notify_all();
   }

@@ -69,6 +69,7 @@ class EngineThread final : public EngineClient {
   CondVar idle_cv_;
   EngineStats stats_ TVLLM_GUARDED_BY(stats_mutex_);
   std::uint64_t num_taken_in_ TVLLM_GUARDED_BY(stats_mutex_) = 0;  // arrivals handed to the core
+  std::uint64_t num_in_stats_ TVLLM_GUARDED_BY(stats_mutex_) = 0;  // of them, those stats_ knows of
   bool idle_ TVLLM_GUARDED_BY(stats_mutex_) = true;
   std::atomic<std::uint64_t> num_accepted_{0};  // arrivals that entered the inbox
 
