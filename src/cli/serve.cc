@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -66,11 +65,28 @@ void add_server_flags(CLI::App& app, Options& options) {
       ->check(in_range(0, 86400))
       ->capture_default_str()
       ->group(kServer);
+  app.add_option("--max-connections", server.max_connections,
+                 "Clients at once, past that 503; 0 for what the limit of open files allows")
+      ->check(in_range(0, 1 << 20))
+      ->capture_default_str()
+      ->group(kServer);
   app.add_flag("--trust-request-chat-template", server.request_limits.trust_request_chat_template,
                "Let requests bring a chat template of their own")
       ->group(kServer);
   app.add_flag("--enable-prompt-tokens-details", server.prompt_tokens_details,
                "Tell cached prompt tokens in usage")
+      ->group(kServer);
+  app.add_flag("--enable-force-include-usage", server.force_include_usage,
+               "End every stream with its usage, as if the request had asked for it")
+      ->group(kServer);
+  app.add_flag("--enable-request-id-headers", server.request_id_headers,
+               "Answer with the X-Request-Id of the request, or a new one")
+      ->group(kServer);
+  app.add_flag("--enable-log-requests", server.log_requests,
+               "Log a line about each request, without its text")
+      ->group(kServer);
+  app.add_flag("--disable-log-stats{false}", server.log_stats,
+               "Do not log throughput every ten seconds while busy")
       ->group(kServer);
 }
 
@@ -80,13 +96,17 @@ std::vector<std::string> default_names(const std::string& model_path) {
   return {std::filesystem::path(model_path).stem().string(), model_path};
 }
 
-server::ServedModel served_model(const app::ModelBundle& bundle) {
+server::ServedModel served_model(const app::LoadedEngine& loaded, const std::string& cache_dtype) {
+  const app::ModelBundle& bundle = loaded.bundle;
   server::ServedModel model;
   model.tokenizer = bundle.tokenizer.get();
   model.chat_template = bundle.chat_template.get();
   model.chat_template_error = bundle.chat_template_error;
   model.vocab_size = bundle.config.vocab_size;
   model.created = static_cast<std::int64_t>(std::time(nullptr));
+  model.cache = {.block_size = loaded.scheduler_options.block_size,
+                 .dtype = cache_dtype,
+                 .enable_prefix_caching = loaded.scheduler_options.enable_prefix_caching};
   return model;
 }
 
@@ -94,14 +114,6 @@ int run(Options& options) {
   log_info(str_cat("tiny-vllm ", kVersion));
   server::ServerOptions& server_options = options.server;
   show_load_progress(options.engine);
-
-  // The engine's failure reaches a server that does not exist yet when the engine starts.
-  std::atomic<server::Server*> started{nullptr};
-  options.engine.on_failure = [&started] {
-    if (server::Server* server = started.load()) server->stop_now();
-  };
-  Result<app::LoadedEngine> loaded = app::load_engine(options.engine);
-  if (!loaded.has_value()) return report_error(loaded.error());
 
   if (server_options.served_model_names.empty()) {
     server_options.served_model_names = default_names(options.engine.model_path);
@@ -113,13 +125,16 @@ int run(Options& options) {
   server_options.handle_signals = true;
   server_options.request_limits.allow_priority = options.engine.scheduling_policy == "priority";
 
+  // Health checks are answered while the model loads.
+  Result<std::unique_ptr<server::Server>> listening = server::Server::listen(server_options);
+  if (!listening.has_value()) return report_error(listening.error());
+  Result<app::LoadedEngine> loaded = app::load_engine(options.engine);
+  if (!loaded.has_value()) return report_error(loaded.error());
+
   log_info(str_cat("serving ", server_options.served_model_names.front()));
-  Result<std::unique_ptr<server::Server>> server =
-      server::Server::start(server_options, served_model(loaded->bundle), *loaded->engine);
-  if (!server.has_value()) return report_error(server.error());
-  started = server->get();
-  const Status ended = (*server)->wait();
-  started = nullptr;
+  const std::unique_ptr<server::Server> server = std::move(*listening);  // ends before the engine
+  server->serve(served_model(*loaded, options.engine.kv_cache_dtype), *loaded->engine);
+  const Status ended = server->wait();
   if (!ended.has_value()) return report_error(ended.error());
   log_info("stopped");
   return kExitOk;

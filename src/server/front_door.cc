@@ -2,9 +2,12 @@
 #include "server/front_door.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "base/strings.h"
 #include "server/openai/api_error.h"
+#include "server/request_id.h"
 
 namespace tvllm::server {
 
@@ -25,11 +28,13 @@ bool is_same_origin(std::string_view origin, std::string_view host) {
 
 }  // namespace
 
-FrontDoor::FrontDoor(const FrontDoorOptions& options, const Router& router)
+FrontDoor::FrontDoor(const FrontDoorOptions& options, const Router& router, Metrics& metrics)
     : allowed_origins_(options.allowed_origins),
       root_path_(options.root_path),
+      request_id_headers_(options.request_id_headers),
       keys_(options.api_keys),
-      router_(router) {}
+      router_(router),
+      metrics_(metrics) {}
 
 bool FrontDoor::is_allowed_origin(std::string_view origin) const {
   return contains(allowed_origins_, "*") || contains(allowed_origins_, origin);
@@ -81,13 +86,37 @@ void FrontDoor::answer_options(Exchange& exchange, std::string_view path) const 
   exchange.respond(std::move(response));
 }
 
+// A route's pattern stands for all of its paths, "none" for all that have no route.
+void FrontDoor::measure(Exchange& exchange, const Route* route) const {
+  if (route != nullptr && !route->is_measured) return;
+  const std::string_view handler = route == nullptr ? std::string_view("none") : route->path;
+  exchange.on_end([&metrics = metrics_, handler, method = exchange.request().method,
+                   start = std::chrono::steady_clock::now()](int status) {
+    metrics.add_http_request(handler, method, status, std::chrono::steady_clock::now() - start);
+  });
+}
+
+// The handlers find the id in the request, wherever it came from.
+void FrontDoor::settle_request_id(Exchange& exchange) const {
+  if (!request_id_headers_) return;
+  std::string id(usable_request_id(exchange.request()));
+  if (id.empty()) {
+    id = random_hex(16) + random_hex(16);
+    HttpHeaders& headers = exchange.mutable_request().headers;
+    std::erase_if(headers, [](const auto& header) { return header.first == kRequestIdHeader; });
+    headers.emplace_back(kRequestIdHeader, id);
+  }
+  exchange.add_header("X-Request-Id", std::move(id));
+}
+
 void FrontDoor::handle(const std::shared_ptr<Exchange>& exchange) const {
-  if (!settle_origin(*exchange)) return;
   const HttpRequest& request = exchange->request();
   const std::string_view path = path_without_root(request.path);
-  if (request.method == "OPTIONS") return answer_options(*exchange, path);
-
   const Router::Match match = router_.find(request.method, path);
+  measure(*exchange, match.route);
+  settle_request_id(*exchange);
+  if (!settle_origin(*exchange)) return;
+  if (request.method == "OPTIONS") return answer_options(*exchange, path);
   if (match.route == nullptr && match.allowed.empty()) {
     exchange->respond(error_response(make_error(
         ErrorCode::kNotFound,

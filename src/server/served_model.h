@@ -24,6 +24,13 @@ struct GenerationDefaults {
   std::optional<std::int32_t> max_tokens{};
 };
 
+// Settings of the KV cache, for people who look at metrics.
+struct CacheInfo {
+  std::int32_t block_size = 0;
+  std::string dtype = "auto";
+  bool enable_prefix_caching = false;
+};
+
 // The model behind the API, as far as text needs it. What it points to outlives the server.
 struct ServedModel {
   const tokenizer::Tokenizer* tokenizer = nullptr;  // never null
@@ -31,6 +38,7 @@ struct ServedModel {
   std::string chat_template_error = {};  // why there is no template
   std::int32_t vocab_size = 0;           // width of the logits; the tokenizer may know fewer tokens
   GenerationDefaults defaults = {};
+  CacheInfo cache = {};
   std::int64_t created = 0;  // seconds since 1970, for /v1/models
 };
 

@@ -30,9 +30,16 @@ struct ServerOptions {
   std::int32_t max_queued_requests = 4096;
   std::int32_t max_num_seqs = 256;
 
+  // 0: what the limit of open files allows. Past it 503.
+  std::size_t max_connections = 0;
+
   std::chrono::milliseconds shutdown_timeout{30'000};
   bool handle_signals = false;  // SIGTERM and SIGINT drain; the second one stops at once
   bool prompt_tokens_details = false;
+  bool force_include_usage = false;
+  bool request_id_headers = false;
+  bool log_stats = true;  // a line about throughput every ten seconds while busy
+  bool log_requests = false;
   int num_work_threads = 2;
   RequestLimits request_limits = {};
   HttpLimits http = {};
@@ -41,15 +48,21 @@ struct ServerOptions {
 // Owns the I/O thread, the work pool and everything between a socket and the engine. The public
 // calls are thread-safe.
 //
-//   kServing --request_drain() or a signal--> kDraining --all answered, or time is up--> kStopped
+//   kLoading --serve()--> kServing --request_drain() or a signal--> kDraining
+//   kDraining --all answered, or time is up--> kStopped
 //
-// While it drains, new requests and health checks get 503 and open answers are finished. When the
-// time is up the rest is cancelled in the engine; a stream then ends with the finish reason
-// "abort".
+// While the model loads, every request, health checks included, gets 503; a signal ends the
+// process. While it drains, new requests and health checks get 503 and open answers are finished.
+// When the time is up the rest is cancelled in the engine; a stream then ends with the finish
+// reason "abort".
 class Server {
  public:
-  // Binds and begins to serve. `engine` and what `model` points to outlive the server, and the
-  // engine still runs when it is destroyed, so that its last events find their mailbox.
+  // Binds, raises the process's limit of open files, and says 503 until serve().
+  static Result<std::unique_ptr<Server>> listen(ServerOptions options);
+  // Begins to serve; to be called once. `engine` and what `model` points to outlive the server, and
+  // the engine still runs when it is destroyed, so that its last events find their mailbox.
+  void serve(ServedModel model, engine::EngineClient& engine);
+  // Both at once.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, ServedModel model,
                                                engine::EngineClient& engine);
   // Stops at once if it still serves.

@@ -59,6 +59,16 @@ void FakeEngine::set_state(EngineState state) {
   state_ = state;
 }
 
+void FakeEngine::set_stats(const engine::EngineStats& stats) {
+  MutexLock lock(mutex_);
+  stats_ = stats;
+}
+
+engine::EngineStats FakeEngine::stats() const {
+  MutexLock lock(mutex_);
+  return stats_;
+}
+
 void FakeEngine::fail(const std::string& message) {
   MutexLock lock(mutex_);
   failure_ = message;
@@ -109,6 +119,8 @@ Result<SeqId> FakeEngine::submit(std::shared_ptr<const Request> request, TokenEv
   if (!replies_.empty()) {
     sequence.reply = replies_[request->sampling.choice_index % replies_.size()];
   }
+  sequence.times.queued = steady_clock().now();
+  sequence.times.scheduled = sequence.times.queued;
   submitted_.push_back(request);
   sequence.request = std::move(request);
   const SeqId seq_id{next_id_++};
@@ -162,6 +174,7 @@ void FakeEngine::run_step() {
         continue;
       }
       TokenEvent event = next_event(it->first, it->second);
+      event.times = it->second.times;
       const bool ends = event.finish_reason != FinishReason::kNone;
       events[it->second.sink].push_back(std::move(event));
       it = ends ? live_.erase(it) : std::next(it);
@@ -188,6 +201,11 @@ TokenEvent FakeEngine::next_event(SeqId seq_id, Sequence& sequence) {
     const auto& prompt = sequence.request->prompt_token_ids;
     for (std::size_t i = 1; i < prompt.size(); ++i)
       event.prompt_logprobs.push_back(made_up_logprobs(prompt[i], *sampling.num_prompt_logprobs));
+  }
+  sequence.times.last_token = steady_clock().now();
+  if (sequence.num_tokens == 0) {
+    sequence.times.first_token = sequence.times.last_token;
+    event.num_cached_tokens = options_.num_cached_tokens;
   }
   const auto index = static_cast<std::size_t>(sequence.num_tokens++);
   ++num_tokens_;

@@ -26,7 +26,8 @@ class FakeEngine final : public engine::EngineClient {
   struct Options {
     TokenId eos = 0;
     std::int32_t max_model_len = 1024;
-    std::size_t max_live = 1000;  // more are refused as a full inbox refuses
+    std::size_t max_live = 1000;         // more are refused as a full inbox refuses
+    std::int32_t num_cached_tokens = 0;  // of every prompt, told with the first token
   };
 
   explicit FakeEngine(Options options);
@@ -40,6 +41,8 @@ class FakeEngine final : public engine::EngineClient {
   // So many steps now, while paused.
   void step(int count = 1);
   void set_state(engine::EngineState state);
+  // What stats() says.
+  void set_stats(const engine::EngineStats& stats);
   // Each live sequence ends with an error; the state becomes kFailed.
   void fail(const std::string& message);
   // One sequence's row was bad: it alone ends with an error after `num_tokens`.
@@ -54,7 +57,7 @@ class FakeEngine final : public engine::EngineClient {
   Result<SeqId> submit(std::shared_ptr<const Request> request, TokenEventSink& sink) override;
   void cancel(SeqId seq_id) override;
   engine::EngineState state() const override;
-  engine::EngineStats stats() const override { return {}; }
+  engine::EngineStats stats() const override;
   std::int32_t max_model_len() const override { return options_.max_model_len; }
 
  private:
@@ -64,6 +67,7 @@ class FakeEngine final : public engine::EngineClient {
     std::vector<TokenId> reply;
     std::int32_t num_tokens = 0;
     bool cancelled = false;
+    SequenceTimes times = {};
   };
 
   void run(std::stop_token stop);
@@ -78,6 +82,7 @@ class FakeEngine final : public engine::EngineClient {
   std::vector<std::shared_ptr<const Request>> submitted_ TVLLM_GUARDED_BY(mutex_);
   std::vector<std::vector<TokenId>> replies_ TVLLM_GUARDED_BY(mutex_);
   engine::EngineState state_ TVLLM_GUARDED_BY(mutex_) = engine::EngineState::kRunning;
+  engine::EngineStats stats_ TVLLM_GUARDED_BY(mutex_);
   std::optional<std::string> failure_ TVLLM_GUARDED_BY(mutex_);
   std::optional<std::int32_t> fail_after_ TVLLM_GUARDED_BY(mutex_);
   std::uint64_t next_id_ TVLLM_GUARDED_BY(mutex_) = 1;

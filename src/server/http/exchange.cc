@@ -13,7 +13,7 @@ void Exchange::respond(HttpResponse response) {
   if (state_ != State::kWaiting) return;
   response.headers.insert(response.headers.end(), headers_.begin(), headers_.end());
   AnswerSink* sink = sink_;
-  finish(State::kAnswered);
+  finish(State::kAnswered, response.status);
   sink->send_response(std::move(response));
 }
 
@@ -32,21 +32,22 @@ void Exchange::end_stream() {
   if (state_ != State::kStreaming) return;
   flush();
   AnswerSink* sink = sink_;
-  finish(State::kAnswered);
+  finish(State::kAnswered, 200);
   sink->end_event_stream();
 }
 
 void Exchange::abandon() {
   if (state_ != State::kWaiting && state_ != State::kStreaming) return;
   const std::function<void()> callback = std::move(gone_callback_);
-  finish(State::kGone);
+  finish(State::kGone, kStatusClientGone);
   if (callback) callback();
 }
 
-void Exchange::finish(State state) {
+void Exchange::finish(State state, int status) {
   state_ = state;
   sink_ = nullptr;
   gone_callback_ = nullptr;  // it may hold what holds this exchange
+  if (const auto callback = std::exchange(end_callback_, nullptr)) callback(status);
 }
 
 }  // namespace tvllm::server

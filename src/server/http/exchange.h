@@ -19,6 +19,9 @@ class AnswerSink {
   virtual void end_event_stream() = 0;
 };
 
+// Where others have the status of an answer: the client was gone before there was one.
+inline constexpr int kStatusClientGone = 499;
+
 // One request and its answer, which is either one response or a stream of server-sent events.
 // Shared by the connection and whoever answers, which may be much later; a connection that is gone
 // first makes every call a no-op. I/O thread only.
@@ -49,6 +52,9 @@ class Exchange {
   // Called once, then; never after the answer is complete.
   void on_client_gone(std::function<void()> callback) { gone_callback_ = std::move(callback); }
 
+  // Called once, when the answer is complete, with its status, or when the client is gone first.
+  void on_end(std::function<void(int status)> callback) { end_callback_ = std::move(callback); }
+
   bool answered() const { return state_ == State::kAnswered; }
   bool streaming() const { return state_ == State::kStreaming; }
 
@@ -58,7 +64,7 @@ class Exchange {
  private:
   enum class State { kWaiting, kStreaming, kAnswered, kGone };
 
-  void finish(State state);
+  void finish(State state, int status);
 
   HttpRequest request_;
   HttpHeaders headers_;
@@ -66,6 +72,7 @@ class Exchange {
   State state_ = State::kWaiting;
   AnswerSink* sink_;  // the connection: outlives this use of it, since it calls abandon() first
   std::function<void()> gone_callback_;
+  std::function<void(int)> end_callback_;
 };
 
 }  // namespace tvllm::server

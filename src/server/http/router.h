@@ -19,6 +19,7 @@ struct Route {
   RequestHandler handler;
   bool needs_key = true;
   bool serves_while_draining = false;
+  bool is_measured = true;  // its requests are in the HTTP metrics
 };
 
 // Which handler a method and a path mean. HEAD goes where GET goes. Filled before the server runs,

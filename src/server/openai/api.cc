@@ -12,6 +12,7 @@
 #include "server/json_writer.h"
 #include "server/openai/answer_writer.h"
 #include "server/openai/api_error.h"
+#include "server/request_id.h"
 
 namespace tvllm::server {
 
@@ -46,6 +47,20 @@ Result<T> guarded(const std::function<Result<T>()>& work) {
   }
 }
 
+// Without the text: logs are kept longer, and read by more people, than prompts should be.
+void log_request(const PreparedRequest& prepared) {
+  const AnswerForm& form = prepared.form;
+  const SamplingParams& sampling = prepared.requests.front()->sampling;
+  std::size_t num_tokens = 0;
+  for (const AnswerPrompt& prompt : form.prompts)
+    num_tokens += static_cast<std::size_t>(prompt.num_tokens);
+  log_info(str_cat("received request ", form.id, ": prompts: ", form.prompts.size(), " of ",
+                   num_tokens, " tokens, n: ", form.n, ", stream: ", form.stream,
+                   ", max_tokens: ", sampling.max_tokens, ", temperature: ", sampling.temperature,
+                   ", top_p: ", sampling.top_p, ", top_k: ", sampling.top_k,
+                   ", seed: ", sampling.seed));
+}
+
 }  // namespace
 
 void Api::add_routes(Router& router) {
@@ -64,13 +79,18 @@ void Api::add_routes(Router& router) {
     return [this, build](const std::shared_ptr<Exchange>& exchange) { generate(exchange, build); };
   };
   const auto open = [](const char* method, const char* path, RequestHandler handler) {
-    return Route{method, path, std::move(handler), /*needs_key=*/false,
-                 /*serves_while_draining=*/true};
+    return Route{method,
+                 path,
+                 std::move(handler),
+                 /*needs_key=*/false,
+                 /*serves_while_draining=*/true,
+                 /*is_measured=*/false};
   };
   router.add(open("GET", "/health", answer(&Api::health)));
   router.add(open("GET", "/ping", answer(&Api::health)));
   router.add(open("POST", "/ping", answer(&Api::health)));
   router.add(open("GET", "/version", answer(&Api::version)));
+  router.add(open("GET", "/metrics", answer(&Api::metrics)));
 
   router.add({"GET", "/v1/models", answer(&Api::models), true, true});
   router.add({"GET", std::string(kModelPrefix) + "*",
@@ -101,8 +121,9 @@ void Api::generate(const std::shared_ptr<Exchange>& exchange, Builder build) {
   parts_.pool.submit([this, exchange, build, arrival] {
     // The I/O thread does not touch the request meanwhile.
     HttpRequest& request = exchange->mutable_request();
-    auto prepared = std::make_shared<Result<PreparedRequest>>(
-        guarded<PreparedRequest>([&] { return (parts_.builder.*build)(request.body, arrival); }));
+    auto prepared = std::make_shared<Result<PreparedRequest>>(guarded<PreparedRequest>([&] {
+      return (parts_.builder.*build)(request.body, {arrival, usable_request_id(request)});
+    }));
     request.body = {};
     request.body_hold.release();
     parts_.post([this, exchange, prepared] { start(exchange, std::move(*prepared)); });
@@ -121,6 +142,7 @@ void Api::start(const std::shared_ptr<Exchange>& exchange, Result<PreparedReques
     exchange->respond(error_response(too_busy()));
     return;
   }
+  if (parts_.log_requests) log_request(*prepared);
   std::make_shared<Generation>(std::move(*prepared), exchange, parts_.hub)->start();
 }
 
@@ -174,6 +196,12 @@ HttpResponse Api::health() const {
   const engine::EngineState state = parts_.engine.state();
   if (state == engine::EngineState::kRunning && !draining_) return {};
   return error_response(unavailable(state));
+}
+
+// Takes a snapshot, never waits for a step.
+HttpResponse Api::metrics() const {
+  return {.body = parts_.metrics.exposition(parts_.engine.stats()),
+          .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 HttpResponse Api::version() const {

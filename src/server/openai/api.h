@@ -8,6 +8,7 @@
 #include "server/admission.h"
 #include "server/http/exchange.h"
 #include "server/http/router.h"
+#include "server/metrics.h"
 #include "server/openai/generation_hub.h"
 #include "server/openai/request_builder.h"
 #include "server/work_pool.h"
@@ -21,6 +22,8 @@ struct ApiParts {
   AdmissionGate& gate;
   WorkPool& pool;
   GenerationHub& hub;
+  const Metrics& metrics;
+  bool log_requests = false;
   std::function<void(std::function<void()>)> post;  // runs a task on the I/O thread
 };
 
@@ -37,7 +40,8 @@ class Api {
   void set_draining() { draining_ = true; }
 
  private:
-  using Builder = Result<PreparedRequest> (RequestBuilder::*)(std::string_view, TimePoint) const;
+  using Builder = Result<PreparedRequest> (RequestBuilder::*)(std::string_view,
+                                                              const RequestContext&) const;
 
   void generate(const std::shared_ptr<Exchange>& exchange, Builder build);
   void start(const std::shared_ptr<Exchange>& exchange, Result<PreparedRequest> prepared);
@@ -49,6 +53,7 @@ class Api {
   HttpResponse detokenize(std::string_view body) const;
   HttpResponse health() const;
   HttpResponse version() const;
+  HttpResponse metrics() const;
   HttpResponse models() const;
   HttpResponse model(std::string_view name) const;
 

@@ -17,7 +17,8 @@ Generation::Generation(PreparedRequest prepared, std::shared_ptr<Exchange> excha
     : prepared_(std::move(prepared)),
       exchange_(std::move(exchange)),
       hub_(hub),
-      writer_(make_answer_writer(prepared_.form, hub.tokenizer(), exchange_)) {
+      writer_(make_answer_writer(prepared_.form, hub.tokenizer(), exchange_)),
+      recorder_(prepared_, hub.metrics()) {
   choices_.reserve(prepared_.requests.size());
   for (std::size_t i = 0; i < prepared_.requests.size(); ++i)
     choices_.push_back({{}, false, {hub.tokenizer(), prepared_.output}});
@@ -42,13 +43,15 @@ void Generation::start() {
   writer_->begin();
 }
 
-void Generation::on_event(std::size_t index, TokenEvent&& event) {
+void Generation::on_event(std::size_t index, TokenEvent&& event, TimePoint now) {
   Choice& choice = choices_[index];
+  recorder_.on_event(index, event, now);
   if (event.finish_reason != FinishReason::kNone) choice.in_engine = false;
-  if (state_ != State::kRunning) return;
+  if (state_ != State::kRunning) return recorder_.on_end(index, event.finish_reason, now);
   const bool had_ended = choice.processor.is_finished();
   OutputDelta delta = choice.processor.process(std::move(event));
   if (had_ended) return;
+  recorder_.on_end(index, delta.finish_reason, now);
   if (delta.should_cancel && choice.in_engine) hub_.cancel(choice.seq_id);
   if (delta.finish_reason == FinishReason::kError) {
     fail(make_error(ErrorCode::kInternal,

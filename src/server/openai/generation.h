@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "core/token_event.h"
 #include "server/http/exchange.h"
 #include "server/openai/answer_writer.h"
+#include "server/openai/generation_recorder.h"
 #include "server/openai/request_builder.h"
 
 namespace tvllm::server {
@@ -29,7 +31,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   // Hands every choice to the engine, or answers with why it refused one.
   void start();
 
-  void on_event(std::size_t choice, TokenEvent&& event);
+  void on_event(std::size_t choice, TokenEvent&& event, TimePoint now);
   // Sends what the events of one pass have made.
   void flush();
 
@@ -49,6 +51,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   GenerationHub& hub_;  // outlives every generation
   std::vector<Choice> choices_;
   std::unique_ptr<AnswerWriter> writer_;
+  GenerationRecorder recorder_;
   std::size_t num_open_ = 0;  // choices whose end the client has not been told
   State state_ = State::kRunning;
 };

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "output/stop_matcher.h"
 #include "server/openai/json_reader.h"
+#include "server/request_id.h"
 
 namespace tvllm::server {
 
@@ -20,7 +21,6 @@ namespace {
 
 constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMaxCacheSaltBytes = 1024;
-constexpr std::size_t kMaxRequestIdBytes = 128;
 
 void read_sampling(JsonReader& reader, const RequestLimits& limits, GenerationFields& fields) {
   reader.read("temperature", fields.temperature);
@@ -174,9 +174,7 @@ void read_identity(JsonReader& reader, const RequestLimits& limits, GenerationFi
   }
   if (reader.find("request_id") != nullptr) {
     reader.read("request_id", fields.request_id);
-    const bool is_visible = std::all_of(fields.request_id.begin(), fields.request_id.end(),
-                                        [](char c) { return c > ' ' && c < '\x7f'; });
-    if (fields.request_id.empty() || fields.request_id.size() > kMaxRequestIdBytes || !is_visible) {
+    if (!is_usable_request_id(fields.request_id)) {
       reader.fail(invalid_argument(
           str_cat("request_id must have 1 to ", kMaxRequestIdBytes, " visible ASCII characters"),
           "request_id"));

@@ -18,7 +18,7 @@ void GenerationHub::release_unsubmitted(std::size_t num_choices) {
   gate_.release(static_cast<std::int64_t>(num_choices));
 }
 
-void GenerationHub::deliver(std::vector<TokenEvent>& events) {
+void GenerationHub::deliver(std::vector<TokenEvent>& events, TimePoint now) {
   for (TokenEvent& event : events) {
     const auto found = routes_.find(event.seq_id);
     if (found == routes_.end()) continue;
@@ -28,7 +28,7 @@ void GenerationHub::deliver(std::vector<TokenEvent>& events) {
       gate_.release(1);
     }
     if (route.generation == nullptr) continue;
-    route.generation->on_event(route.choice, std::move(event));
+    route.generation->on_event(route.choice, std::move(event), now);
     if (touched_.empty() || touched_.back() != route.generation) {
       touched_.push_back(route.generation);
     }

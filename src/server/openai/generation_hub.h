@@ -6,12 +6,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "core/request.h"
 #include "core/token_event.h"
 #include "engine/engine_client.h"
 #include "server/admission.h"
+#include "server/metrics.h"
 #include "server/openai/generation.h"
 #include "tokenizer/tokenizer.h"
 
@@ -27,8 +29,8 @@ class GenerationHub {
  public:
   // All outlive the hub.
   GenerationHub(engine::EngineClient& engine, TokenEventSink& sink, AdmissionGate& gate,
-                const tokenizer::Tokenizer& tokenizer)
-      : engine_(engine), sink_(sink), gate_(gate), tokenizer_(tokenizer) {}
+                const tokenizer::Tokenizer& tokenizer, Metrics& metrics)
+      : engine_(engine), sink_(sink), gate_(gate), tokenizer_(tokenizer), metrics_(metrics) {}
 
   // The place at the gate is the caller's until this succeeds, and the sequence's afterwards.
   Result<SeqId> submit(std::shared_ptr<const Request> request,
@@ -36,8 +38,8 @@ class GenerationHub {
   void release_unsubmitted(std::size_t num_choices);
   void cancel(SeqId seq_id) { engine_.cancel(seq_id); }
 
-  // Moves from the events.
-  void deliver(std::vector<TokenEvent>& events);
+  // Moves from the events, which are taken as those of `now`.
+  void deliver(std::vector<TokenEvent>& events, TimePoint now);
 
   void cancel_all();
   // Also forgets whose they are: for the time when no client is left.
@@ -45,6 +47,7 @@ class GenerationHub {
   std::size_t num_sequences() const { return routes_.size(); }
 
   const tokenizer::Tokenizer& tokenizer() const { return tokenizer_; }
+  Metrics& metrics() const { return metrics_; }
 
  private:
   struct Route {
@@ -56,6 +59,7 @@ class GenerationHub {
   TokenEventSink& sink_;
   AdmissionGate& gate_;
   const tokenizer::Tokenizer& tokenizer_;
+  Metrics& metrics_;
   std::unordered_map<SeqId, Route> routes_;
   std::vector<std::shared_ptr<Generation>> touched_;  // in the pass that runs; kept for its memory
 };

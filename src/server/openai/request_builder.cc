@@ -11,6 +11,7 @@
 #include "server/openai/chat_prompt.h"
 #include "server/openai/echo_prompt.h"
 #include "server/openai/tokenize_request.h"
+#include "server/request_id.h"
 
 namespace tvllm::server {
 
@@ -23,16 +24,6 @@ std::size_t longest_token(const tokenizer::Tokenizer& tokenizer) {
   for (TokenId id = 0; id < tokenizer.vocab_size(); ++id)
     longest = std::max(longest, tokenizer.token_bytes(id).size());
   return longest;
-}
-
-std::string random_id(std::string_view prefix) {
-  std::string out(prefix);
-  for (int i = 0; i < 2; ++i) {
-    const std::string digits = hex(random_seed()).substr(2);
-    out.append(16 - digits.size(), '0');
-    out += digits;
-  }
-  return out;
 }
 
 std::int32_t clamp_to_int32(std::int64_t value) {
@@ -58,7 +49,7 @@ bool RequestBuilder::serves(std::string_view name) const {
 }
 
 Result<PreparedRequest> RequestBuilder::build_completion(std::string_view body,
-                                                         TimePoint arrival) const {
+                                                         const RequestContext& context) const {
   TVLLM_TRY(CompletionRequest request, parse_completion_request(body, options_.limits));
   const GenerationFields& fields = request.fields;
   TVLLM_RETURN_IF_ERROR(check_model(fields.model));
@@ -66,7 +57,7 @@ Result<PreparedRequest> RequestBuilder::build_completion(std::string_view body,
   TVLLM_TRY(const SamplingParams sampling, sampling_params(fields));
 
   PreparedRequest prepared;
-  prepared.form = answer_form(fields, ApiKind::kCompletion);
+  prepared.form = answer_form(fields, ApiKind::kCompletion, context);
   prepared.form.echo = fields.echo;
   prepared.form.echo_only = fields.echo && fields.max_tokens == 0;
   const bool add_special = fields.add_special_tokens.value_or(true);
@@ -86,12 +77,13 @@ Result<PreparedRequest> RequestBuilder::build_completion(std::string_view body,
     }
     prepared.form.prompts.push_back(answer_prompt(prepared.form, text, ids, add_special));
     TVLLM_RETURN_IF_ERROR(
-        add_prompt(fields, sampling, std::move(ids), arrival, "prompt", prepared));
+        add_prompt(fields, sampling, std::move(ids), context.arrival, "prompt", prepared));
   }
   return prepared;
 }
 
-Result<PreparedRequest> RequestBuilder::build_chat(std::string_view body, TimePoint arrival) const {
+Result<PreparedRequest> RequestBuilder::build_chat(std::string_view body,
+                                                   const RequestContext& context) const {
   TVLLM_TRY(const ChatRequest request, parse_chat_request(body, options_.limits));
   const GenerationFields& fields = request.fields;
   TVLLM_RETURN_IF_ERROR(check_model(fields.model));
@@ -100,7 +92,7 @@ Result<PreparedRequest> RequestBuilder::build_chat(std::string_view body, TimePo
   TVLLM_TRY(ChatPrompt prompt, render_conversation(request.conversation, model_));
 
   PreparedRequest prepared;
-  prepared.form = answer_form(fields, ApiKind::kChat);
+  prepared.form = answer_form(fields, ApiKind::kChat, context);
   const ChatMessage& last = request.conversation.messages.back();
   if (!request.conversation.add_generation_prompt) prepared.form.role = last.role;
   TVLLM_TRY(std::vector<TokenId> ids,
@@ -114,7 +106,7 @@ Result<PreparedRequest> RequestBuilder::build_chat(std::string_view body, TimePo
   if (fields.echo && last.role == prepared.form.role) answer.echo_text = last.text;
   prepared.form.prompts.push_back(std::move(answer));
   TVLLM_RETURN_IF_ERROR(
-      add_prompt(fields, sampling, std::move(ids), arrival, "messages", prepared));
+      add_prompt(fields, sampling, std::move(ids), context.arrival, "messages", prepared));
   return prepared;
 }
 
@@ -277,15 +269,18 @@ Result<SamplingParams> RequestBuilder::sampling_params(const GenerationFields& f
   return params;
 }
 
-AnswerForm RequestBuilder::answer_form(const GenerationFields& fields, ApiKind api) const {
+AnswerForm RequestBuilder::answer_form(const GenerationFields& fields, ApiKind api,
+                                       const RequestContext& context) const {
   const std::string_view prefix = api == ApiKind::kChat ? "chatcmpl-" : "cmpl-";
+  std::string_view name = context.request_id;
+  if (name.empty()) name = fields.request_id;
   AnswerForm form;
   form.api = api;
-  form.id = fields.request_id.empty() ? random_id(prefix) : str_cat(prefix, fields.request_id);
+  form.id = name.empty() ? str_cat(prefix, random_hex(16), random_hex(16)) : str_cat(prefix, name);
   form.model = fields.model.empty() ? default_name() : fields.model;
   form.created = std::time(nullptr);
   form.stream = fields.stream;
-  form.include_usage = fields.include_usage;
+  form.include_usage = fields.include_usage || options_.force_include_usage;
   form.continuous_usage_stats = fields.continuous_usage_stats;
   form.prompt_tokens_details = options_.prompt_tokens_details;
   if (fields.num_logprobs) form.num_logprobs = clamp_to_int32(*fields.num_logprobs);
@@ -330,7 +325,8 @@ Status RequestBuilder::add_prompt(const GenerationFields& fields, const Sampling
                      .min_tokens = params.min_tokens};
   for (std::size_t i = 0; i < prepared.form.n; ++i) {
     auto request = std::make_shared<Request>();
-    request->request_id = prepared.form.id;
+    // Clients choose their ids and may choose one twice; logs and traces are not to mix them up.
+    request->request_id = str_cat(prepared.form.id, "-", random_hex(8));
     request->prompt_token_ids = ids;
     request->sampling = params;
     request->sampling.choice_index = static_cast<std::uint32_t>(i);

@@ -32,6 +32,13 @@ struct BuilderOptions {
   std::int32_t max_model_len = 0;
   std::int64_t max_choices = 0;  // what the server could ever admit at once
   bool prompt_tokens_details = false;
+  bool force_include_usage = false;  // streams end with their usage whether asked or not
+};
+
+// What comes with a body.
+struct RequestContext {
+  TimePoint arrival = {};
+  std::string_view request_id = {};  // the client's, by header: outweighs the body's; may be empty
 };
 
 // Text and ids of /tokenize.
@@ -47,8 +54,9 @@ class RequestBuilder {
   // What `model` points to outlives the builder.
   RequestBuilder(ServedModel model, BuilderOptions options);
 
-  Result<PreparedRequest> build_chat(std::string_view body, TimePoint arrival) const;
-  Result<PreparedRequest> build_completion(std::string_view body, TimePoint arrival) const;
+  Result<PreparedRequest> build_chat(std::string_view body, const RequestContext& context) const;
+  Result<PreparedRequest> build_completion(std::string_view body,
+                                           const RequestContext& context) const;
   Result<TokenizedText> tokenize(std::string_view body) const;
   Result<std::string> detokenize(std::string_view body) const;
 
@@ -74,7 +82,8 @@ class RequestBuilder {
   Result<std::int32_t> settle_max_tokens(const GenerationFields& fields, ApiKind api,
                                          std::size_t num_prompt_tokens, const char* param) const;
   Result<SamplingParams> sampling_params(const GenerationFields& fields) const;
-  AnswerForm answer_form(const GenerationFields& fields, ApiKind api) const;
+  AnswerForm answer_form(const GenerationFields& fields, ApiKind api,
+                         const RequestContext& context) const;
   AnswerPrompt answer_prompt(const AnswerForm& form, const std::string* text,
                              const std::vector<TokenId>& ids, bool added_special_tokens) const;
   // Adds the choices of one prompt.
