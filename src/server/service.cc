@@ -38,18 +38,19 @@ FrontDoorOptions door_options(const ServerOptions& options) {
 Service::Service(const ServerOptions& options, ServedModel model, engine::EngineClient& engine,
                  Post post, std::function<void()> on_progress)
     : engine_(engine),
+      post_(std::move(post)),
       on_progress_(std::move(on_progress)),
       logs_stats_(options.log_stats),
       builder_(std::move(model), builder_options(options, engine)),
       metrics_(builder_.default_name(), engine.max_model_len(), builder_.model().cache),
       stats_log_(std::chrono::steady_clock::now()),
       gate_(builder_.options().max_choices),
-      mailbox_(std::make_unique<EventMailbox>([this, post] { post([this] { take_events(); }); })),
+      mailbox_(std::make_unique<EventMailbox>([this] { post_([this] { take_events(); }); })),
       hub_(engine_, *mailbox_, gate_, *builder_.model().tokenizer, metrics_),
       door_(door_options(options), router_, metrics_),
       pool_(std::make_unique<WorkPool>(options.num_work_threads)) {
-  api_ = std::make_unique<Api>(ApiParts{builder_, engine_, gate_, *pool_, hub_, metrics_,
-                                        options.log_requests, std::move(post)});
+  api_ = std::make_unique<Api>(
+      ApiParts{builder_, engine_, gate_, *pool_, hub_, metrics_, options.log_requests, post_});
   api_->add_routes(router_);
 }
 
@@ -63,6 +64,12 @@ Service::~Service() {
 void Service::take_events() {
   mailbox_->take(events_);
   hub_.deliver(events_, std::chrono::steady_clock::now());
+  if (!sending_) send_some();
+}
+
+void Service::send_some() {
+  sending_ = hub_.flush_some();
+  if (sending_) post_([this] { send_some(); });
   on_progress_();
 }
 

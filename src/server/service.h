@@ -51,9 +51,11 @@ class Service {
 
  private:
   void take_events();
+  void send_some();
   void wait_for_last_events();
 
   engine::EngineClient& engine_;
+  const Post post_;
   const std::function<void()> on_progress_;
   const bool logs_stats_;
   const RequestBuilder builder_;
@@ -66,6 +68,7 @@ class Service {
   FrontDoor door_;
   std::unique_ptr<Api> api_;
   std::vector<TokenEvent> events_;  // of the pass that runs; kept for its memory
+  bool sending_ = false;            // send_some() is on its way
   std::unique_ptr<WorkPool> pool_;  // its tasks use all of the above
 };
 

@@ -75,6 +75,7 @@ void Generation::on_event(std::size_t index, TokenEvent&& event, TimePoint now) 
 }
 
 void Generation::flush() {
+  awaits_flush_ = false;
   if (state_ == State::kRunning) writer_->flush();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -32,7 +33,9 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void start();
 
   void on_event(std::size_t choice, TokenEvent&& event, TimePoint now);
-  // Sends what the events of one pass have made.
+  // True if flush() is not due already.
+  bool mark_for_flush() { return !std::exchange(awaits_flush_, true); }
+  // Sends what events have made since the last time.
   void flush();
 
  private:
@@ -54,6 +57,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   GenerationRecorder recorder_;
   std::size_t num_open_ = 0;  // choices whose end the client has not been told
   State state_ = State::kRunning;
+  bool awaits_flush_ = false;
 };
 
 }  // namespace tvllm::server

@@ -6,6 +6,10 @@
 
 namespace tvllm::server {
 
+namespace {
+constexpr std::size_t kStreamsPerSlice = 64;  // some 0.6 ms at 9 us a send
+}  // namespace
+
 Result<SeqId> GenerationHub::submit(std::shared_ptr<const Request> request,
                                     std::shared_ptr<Generation> generation, std::size_t choice) {
   TVLLM_TRY(const SeqId seq_id, engine_.submit(std::move(request), sink_));
@@ -29,14 +33,19 @@ void GenerationHub::deliver(std::vector<TokenEvent>& events, TimePoint now) {
     }
     if (route.generation == nullptr) continue;
     route.generation->on_event(route.choice, std::move(event), now);
-    if (touched_.empty() || touched_.back() != route.generation) {
-      touched_.push_back(route.generation);
-    }
+    if (route.generation->mark_for_flush()) touched_.push_back(route.generation);
   }
   events.clear();
-  for (const auto& generation : touched_)
-    generation->flush();
+}
+
+bool GenerationHub::flush_some() {
+  const std::size_t end = std::min(touched_.size(), num_flushed_ + kStreamsPerSlice);
+  for (; num_flushed_ < end; ++num_flushed_)
+    touched_[num_flushed_]->flush();
+  if (end < touched_.size()) return true;
   touched_.clear();
+  num_flushed_ = 0;
+  return false;
 }
 
 void GenerationHub::cancel_all() {

@@ -19,9 +19,10 @@
 
 namespace tvllm::server {
 
-// Every sequence that this server has in the engine, and whose it is. Events go through here: a
-// step's events of all streams in one pass, then one send for each stream that has something new.
-// I/O thread only.
+// Every sequence that this server has in the engine, and whose it is. Events go through here: all
+// that are there in one pass, then one send for each stream that has something new, however many
+// steps that is. A send takes four times as long as all the rest, so sends go out in slices,
+// between which others have their turn. I/O thread only.
 //
 // Invariant: a sequence has a route, and holds its place at the gate, from submit() until its last
 // event, also when its client has long left.
@@ -38,8 +39,10 @@ class GenerationHub {
   void release_unsubmitted(std::size_t num_choices);
   void cancel(SeqId seq_id) { engine_.cancel(seq_id); }
 
-  // Moves from the events, which are taken as those of `now`.
+  // Moves from the events, which are taken as those of `now`. Streams wait for flush_some().
   void deliver(std::vector<TokenEvent>& events, TimePoint now);
+  // Sends the news of some streams; true if there are more.
+  bool flush_some();
 
   void cancel_all();
   // Also forgets whose they are: for the time when no client is left.
@@ -61,7 +64,8 @@ class GenerationHub {
   const tokenizer::Tokenizer& tokenizer_;
   Metrics& metrics_;
   std::unordered_map<SeqId, Route> routes_;
-  std::vector<std::shared_ptr<Generation>> touched_;  // in the pass that runs; kept for its memory
+  std::vector<std::shared_ptr<Generation>> touched_;  // with news; kept for its memory
+  std::size_t num_flushed_ = 0;                       // of touched_
 };
 
 }  // namespace tvllm::server

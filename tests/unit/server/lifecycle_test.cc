@@ -276,6 +276,53 @@ TEST_F(LifecycleTest, HealthAnswersAtOnceBesideManyStreams) {
   EXPECT_TRUE(engine_is_empty_soon());
 }
 
+// More than one slice of sends; none is passed over or sent twice.
+TEST_F(LifecycleTest, TwoThousandStreamsAtOnceAreAllServedAndAllFreed) {
+  constexpr int kNumStreams = 2000;
+  Setup setup;
+  setup.engine.max_live = kNumStreams;
+  setup.options.http.write_timeout = milliseconds(120'000);
+  start(setup);
+  reply("0123456789");
+  engine_->pause();
+  for (const bool leaves : {false, true}) {
+    std::vector<std::unique_ptr<HttpClient>> clients;
+    for (int i = 0; i < kNumStreams; ++i) {
+      clients.push_back(open(R"({"prompt":"x","stream":true,"max_tokens":10})"));
+      if (i % 100 == 0) {
+        EXPECT_EQ(get("/health").status, 200);
+      }
+    }
+    ASSERT_TRUE(eventually([&] { return engine_->num_live() == kNumStreams; }));
+    if (leaves) {
+      engine_->step(3);
+      clients.back()->read_until(R"("text":"2")");
+      clients.clear();
+      EXPECT_TRUE(engine_is_empty_soon());
+      continue;
+    }
+    for (int step = 0; step < 10; ++step) {
+      engine_->step();
+      const auto start_time = steady_clock::now();
+      EXPECT_EQ(get("/health").status, 200);
+      EXPECT_LT(steady_clock::now() - start_time, milliseconds(1000));
+    }
+    for (const auto& client : clients) {
+      std::string text;
+      const HttpAnswer answer = client->read_answer();
+      ASSERT_TRUE(answer.complete);
+      for (const std::string& event : parse_events(answer.body)) {
+        if (event != "[DONE]") text += text_at(parse_json(event), "choices.0.text");
+      }
+      ASSERT_EQ(text, "0123456789");
+    }
+    EXPECT_TRUE(engine_is_empty_soon());
+  }
+  // Every place is free again.
+  engine_->resume();
+  EXPECT_EQ(post(kCompletions, R"({"prompt":"x"})").status, 200);
+}
+
 TEST_F(LifecycleTest, ThousandsOfRequestsOnOneConnection) {
   start();
   reply("abc");
