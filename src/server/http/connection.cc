@@ -49,6 +49,8 @@ void Connection::start() {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::send_buffer_size(host_.limits().socket_send_buffer_bytes),
+                     ignored);
   asio::co_spawn(
       socket_.get_executor(), [self = shared_from_this()] { return self->run(); },
       [self = shared_from_this()](std::exception_ptr failure) {

@@ -19,6 +19,9 @@ struct HttpLimits {
   // A slow reader of a stream loses its request past this.
   std::size_t max_stream_buffer_bytes = 1024 * 1024;
 
+  // What the kernel may hold for a client on top of that. Left alone it takes megabytes.
+  int socket_send_buffer_bytes = 128 * 1024;
+
   std::chrono::milliseconds header_timeout{10'000};      // first byte to last header: 408
   std::chrono::milliseconds body_timeout{30'000};        // plus a second per min_body_rate: 408
   std::size_t min_body_bytes_per_second = 16 * 1024;     // what keeps a long upload alive
