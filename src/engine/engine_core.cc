@@ -7,24 +7,33 @@
 #include <utility>
 
 #include "base/check.h"
+#include "trace/trace_recorder.h"
 
 namespace tvllm::engine {
 
 EngineCore::EngineCore(scheduler::Scheduler& scheduler, executor::ModelExecutor& executor,
                        const StepTimeTarget& target, const Clock& clock)
-    : scheduler_(scheduler), executor_(executor), clock_(clock), allowance_(target) {
+    : scheduler_(scheduler),
+      executor_(executor),
+      clock_(clock),
+      trace_(scheduler.trace()),
+      allowance_(target) {
   TVLLM_CHECK(executor.max_steps_in_flight() >= 1 &&
                   executor.max_steps_in_flight() <= static_cast<int>(plans_.size()),
               "max_steps_in_flight ", executor.max_steps_in_flight());
 }
 
 void EngineCore::add(Arrival arrival) {
-  live_.emplace(arrival.seq_id, Live{arrival.sink, {.queued = clock_.now()}});
+  const TimePoint now = clock_.now();
+  trace_time(now);
+  live_.emplace(arrival.seq_id, Live{arrival.sink, {.queued = now}});
   scheduler_.add(arrival.seq_id, std::move(arrival.request));
 }
 
 void EngineCore::cancel(SeqId seq_id) {
-  if (live_.contains(seq_id)) scheduler_.cancel(seq_id);
+  if (!live_.contains(seq_id)) return;
+  if (trace_ != nullptr) trace_time(clock_.now());
+  scheduler_.cancel(seq_id);
 }
 
 bool EngineCore::has_work() const {
@@ -50,6 +59,7 @@ bool EngineCore::may_submit() const {
 bool EngineCore::submit_next() {
   StepPlan& plan = plans_[num_planned_ % plans_.size()];
   PhaseTimer timer(clock_);
+  trace_time(timer.border());
   scheduler_.plan(plan, allowance_.tokens(scheduler_.upcoming_load()));
   StepReport& report = reports_[num_planned_ % reports_.size()];
   report = report_of(plan);
@@ -68,10 +78,12 @@ void EngineCore::collect_oldest() {
   const StepResult& result = executor_.collect();
   report.timings.execution = result.timings;
   PhaseTimer timer(clock_);
+  trace_time(timer.border());
   scheduler_.apply(plan, result, events_);
   ++num_collected_;
   timer.end_phase(report.timings.apply);
   stamp_events(timer.border());
+  if (trace_ != nullptr) trace_step(report);
   publish();
   timer.end_phase(report.timings.publish);
   last_step_ = report;
@@ -161,8 +173,31 @@ void EngineCore::end_all(FinishReason reason, std::string_view why) {
     event.finish_reason = reason;
     event.error_message = std::string(why);
     events_.push_back(std::move(event));
+    if (trace_ == nullptr) continue;
+    trace_->add(trace::EventKind::kSequenceFinished, seq_id,
+                {static_cast<std::int32_t>(reason), -1, -1});
   }
+  if (trace_ != nullptr) trace_->flush();
   publish();
+}
+
+void EngineCore::trace_time(TimePoint now) {
+  if (trace_ != nullptr) trace_->set_time(now);
+}
+
+// Before the events are published: whoever is woken by them finds the step in the ring. So how long
+// publishing takes is not in it.
+void EngineCore::trace_step(const StepReport& report) {
+  const auto us = [](std::chrono::nanoseconds phase) {
+    return static_cast<std::int32_t>(phase / std::chrono::microseconds(1));
+  };
+  const StepTimings& timings = report.timings;
+  if (report.num_sequences > 0) {
+    trace_->add(trace::EventKind::kStepTimings, {},
+                {us(timings.schedule), us(timings.execution.build), us(timings.execution.forward),
+                 us(timings.execution.sample), us(timings.apply)});
+  }
+  trace_->flush();
 }
 
 }  // namespace tvllm::engine

@@ -73,10 +73,14 @@ class EngineCore {
   void stamp_events(TimePoint now);
   void publish();
   void end_all(FinishReason reason, std::string_view why);
+  // Tells the trace the time, where there is one.
+  void trace_time(TimePoint now);
+  void trace_step(const StepReport& report);
 
   scheduler::Scheduler& scheduler_;
   executor::ModelExecutor& executor_;
   const Clock& clock_;
+  trace::TraceRecorder* const trace_;  // the scheduler's; null when nothing is traced
   PrefillAllowance allowance_;
   std::array<StepPlan, 2> plans_;
   std::array<StepReport, 2> reports_;  // of plans_; complete once the result is applied

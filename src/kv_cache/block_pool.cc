@@ -2,6 +2,7 @@
 #include "kv_cache/block_pool.h"
 
 #include "base/check.h"
+#include "trace/trace_recorder.h"
 
 namespace tvllm::kv_cache {
 
@@ -14,8 +15,11 @@ std::size_t num_records(std::int32_t num_blocks) {
 
 }  // namespace
 
-BlockPool::BlockPool(std::int32_t num_blocks, std::int32_t block_size)
-    : records_(num_records(num_blocks)), queue_(records_), index_(num_blocks, block_size) {}
+BlockPool::BlockPool(std::int32_t num_blocks, std::int32_t block_size, trace::TraceRecorder* trace)
+    : records_(num_records(num_blocks)),
+      queue_(records_),
+      index_(num_blocks, block_size),
+      trace_(trace) {}
 
 bool BlockPool::allocate(std::int32_t count, std::vector<BlockId>& table) {
   TVLLM_DCHECK(count >= 0, "count ", count);
@@ -58,12 +62,21 @@ void BlockPool::index_block(BlockId id, const BlockKey& key) {
 void BlockPool::forget(BlockId id) {
   if (!index_.contains(id)) return;
   index_.erase(id);
-  if (record(id).ref_count == 0) --num_cached_;
+  if (record(id).ref_count > 0) return;
+  --num_cached_;
+  if (trace_ != nullptr) trace_->add(trace::EventKind::kBlockEvicted, {}, {id.value()});
 }
 
 void BlockPool::forget_cached() {
   for (BlockId id = queue_.next(kNullBlock); id != kNullBlock; id = queue_.next(id)) {
     forget(id);
+  }
+}
+
+void BlockPool::trace_queue() const {
+  trace::TraceRecorder::ListWriter list(*trace_, trace::EventKind::kSnapshotQueue, {});
+  for (BlockId id = queue_.next(kNullBlock); id != kNullBlock; id = queue_.next(id)) {
+    list.add(index_.contains(id) ? 1 : 0, 0, id);
   }
 }
 

@@ -9,6 +9,10 @@
 #include "kv_cache/free_block_queue.h"
 #include "kv_cache/prefix_index.h"
 
+namespace tvllm::trace {
+class TraceRecorder;
+}
+
 namespace tvllm::kv_cache {
 
 // All KV cache blocks and who holds them: pure bookkeeping, no memory. The only class that changes
@@ -28,7 +32,9 @@ class BlockPool {
  public:
   // With block_size 0 no content is indexed, so no block is ever cached.
   // REQUIRES: num_blocks >= 1, the null block apart
-  explicit BlockPool(std::int32_t num_blocks, std::int32_t block_size = 0);
+  // `trace`, if not null, outlives the pool.
+  explicit BlockPool(std::int32_t num_blocks, std::int32_t block_size = 0,
+                     trace::TraceRecorder* trace = nullptr);
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
@@ -62,6 +68,9 @@ class BlockPool {
   // All cached blocks become free. Used ones stay indexed.
   void forget_cached();
 
+  // Writes the free block queue, in its order. REQUIRES: there is a trace
+  void trace_queue() const;
+
   // Aborts with a message if an invariant is broken. Walks all blocks: for tests and idle times.
   void check_invariants() const;
 
@@ -73,6 +82,7 @@ class BlockPool {
   FreeBlockQueue queue_;
   PrefixIndex index_;
   std::int32_t num_cached_ = 0;
+  trace::TraceRecorder* const trace_;
 };
 
 }  // namespace tvllm::kv_cache

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "trace/trace_recorder.h"
 
 namespace tvllm::kv_cache {
 
@@ -17,9 +18,10 @@ std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
 
 }  // namespace
 
-KvCacheManager::KvCacheManager(const KvCacheManagerOptions& options)
+KvCacheManager::KvCacheManager(const KvCacheManagerOptions& options, trace::TraceRecorder* trace)
     : options_(options),
-      pool_(options.num_blocks, options.enable_prefix_caching ? options.block_size : 0),
+      trace_(trace),
+      pool_(options.num_blocks, options.enable_prefix_caching ? options.block_size : 0, trace),
       hasher_(options.prefix_hash_seed),
       block_tokens_(static_cast<std::size_t>(std::max(options.block_size, 1))),
       num_leaving_(static_cast<std::size_t>(options.num_blocks) + 1, 0) {
@@ -53,9 +55,12 @@ void KvCacheManager::add_sequence(SeqId seq_id, std::int64_t max_num_tokens) {
 bool KvCacheManager::allocate_slots(SeqId seq_id, std::int64_t num_tokens) {
   const std::int32_t num_missing = num_missing_blocks(seq_id, num_tokens);
   if (num_missing > pool_.num_available_blocks()) return false;
-  for (std::vector<BlockId>& table : held(seq_id).tables) {
-    const bool taken = pool_.allocate(num_missing / options_.num_groups, table);
+  GroupTables& tables = held(seq_id).tables;
+  const std::int32_t num_per_group = num_missing / options_.num_groups;
+  for (std::size_t group = 0; group < tables.size(); ++group) {
+    const bool taken = pool_.allocate(num_per_group, tables[group]);
     TVLLM_CHECK(taken, "the pool has fewer blocks than it said");
+    if (trace_ != nullptr) trace_taken(seq_id, group, tables[group], num_per_group);
   }
   return true;
 }
@@ -70,8 +75,10 @@ std::int32_t KvCacheManager::num_missing_blocks(SeqId seq_id, std::int64_t num_t
 void KvCacheManager::release(SeqId seq_id) {
   const auto it = held_.find(seq_id);
   if (it == held_.end()) return;
-  for (const std::vector<BlockId>& table : it->second.tables) {
-    pool_.free(table);
+  const GroupTables& tables = it->second.tables;
+  for (std::size_t group = 0; group < tables.size(); ++group) {
+    pool_.free(tables[group]);
+    if (trace_ != nullptr) trace_freed(seq_id, group, tables[group]);
   }
   held_.erase(it);
 }
@@ -165,6 +172,11 @@ void KvCacheManager::take_hit(SeqId seq_id, const PrefixHit& hit) {
   for (std::size_t group = 0; group < taker.tables.size(); ++group) {
     for (const BlockId id : hit.tables[group]) {
       pool_.touch(id);
+      if (trace_ != nullptr) {
+        trace_->add(trace::EventKind::kBlockShared, seq_id,
+                    {id.value(), static_cast<std::int32_t>(group),
+                     static_cast<std::int32_t>(taker.tables[group].size()), pool_.ref_count(id)});
+      }
       taker.tables[group].push_back(id);
     }
   }
@@ -205,6 +217,35 @@ void KvCacheManager::forget_blocks(SeqId seq_id) {
   for (const std::vector<BlockId>& table : tables_of(seq_id)) {
     for (const BlockId id : table)
       pool_.forget(id);
+  }
+}
+
+void KvCacheManager::trace_taken(SeqId seq_id, std::size_t group, std::span<const BlockId> table,
+                                 std::int32_t num_taken) const {
+  for (std::size_t i = table.size() - static_cast<std::size_t>(num_taken); i < table.size(); ++i) {
+    trace_->add(trace::EventKind::kBlockTaken, seq_id,
+                {table[i].value(), static_cast<std::int32_t>(group), static_cast<std::int32_t>(i)});
+  }
+}
+
+// In the order in which the pool frees: the last one first.
+void KvCacheManager::trace_freed(SeqId seq_id, std::size_t group,
+                                 std::span<const BlockId> table) const {
+  for (std::size_t i = table.size(); i > 0; --i) {
+    const BlockId id = table[i - 1];
+    trace_->add(trace::EventKind::kBlockFreed, seq_id,
+                {id.value(), static_cast<std::int32_t>(group), static_cast<std::int32_t>(i - 1),
+                 pool_.ref_count(id), pool_.index().contains(id) ? 1 : 0});
+  }
+}
+
+void KvCacheManager::trace_tables(SeqId seq_id) const {
+  const GroupTables& tables = tables_of(seq_id);
+  trace::TraceRecorder::ListWriter list(*trace_, trace::EventKind::kSnapshotBlocks, seq_id);
+  for (std::size_t group = 0; group < tables.size(); ++group) {
+    for (std::size_t i = 0; i < tables[group].size(); ++i) {
+      list.add(static_cast<std::int32_t>(group), static_cast<std::int32_t>(i), tables[group][i]);
+    }
   }
 }
 

@@ -55,7 +55,9 @@ struct PrefixHit {
 class KvCacheManager {
  public:
   // REQUIRES: num_groups >= 1, block_size a power of two, num_blocks >= 1
-  explicit KvCacheManager(const KvCacheManagerOptions& options);
+  // `trace`, if not null, outlives the manager.
+  explicit KvCacheManager(const KvCacheManagerOptions& options,
+                          trace::TraceRecorder* trace = nullptr);
 
   // --- sizes: thread-safe, functions of the options ---
   std::int32_t num_blocks() const { return pool_.num_blocks(); }
@@ -126,6 +128,11 @@ class KvCacheManager {
   std::int32_t num_sequences() const { return static_cast<std::int32_t>(held_.size()); }
   bool holds(SeqId seq_id) const { return held_.contains(seq_id); }
 
+  // --- for a snapshot in the trace. REQUIRES: there is a trace ---
+  // The sequence's block tables. REQUIRES: it is held
+  void trace_tables(SeqId seq_id) const;
+  void trace_queue() const { pool_.trace_queue(); }
+
   // Aborts with a message if an invariant is broken. Walks everything: for tests and idle times.
   void check_invariants() const;
 
@@ -140,12 +147,16 @@ class KvCacheManager {
   const Held& held(SeqId seq_id) const;
   Held& held(SeqId seq_id);
   const GroupTables& tables_of(SeqId seq_id) const { return held(seq_id).tables; }
+  void trace_taken(SeqId seq_id, std::size_t group, std::span<const BlockId> table,
+                   std::int32_t num_taken) const;
+  void trace_freed(SeqId seq_id, std::size_t group, std::span<const BlockId> table) const;
   std::span<const TokenId> copy_block(const TokenHistory& history, std::int32_t block_idx);
   bool find_block(const BlockHash& hash, std::span<const TokenId> token_ids, PrefixHit& hit) const;
   bool index_block(const GroupTables& tables, std::size_t block_idx, const BlockHash& hash,
                    std::span<const TokenId> token_ids);
 
   const KvCacheManagerOptions options_;
+  trace::TraceRecorder* const trace_;
   BlockPool pool_;
   BlockHasher hasher_;
   std::unordered_map<SeqId, Held> held_;

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "scheduler/scheduler_options.h"
 #include "scheduler/stop_criteria.h"
+#include "trace/trace_recorder.h"
 
 namespace tvllm::scheduler {
 
@@ -27,22 +28,26 @@ bool has_news(const TokenEvent& event) {
 
 }  // namespace
 
-Scheduler::Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_token_ids)
+Scheduler::Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_token_ids,
+                     trace::TraceRecorder* trace)
     : options_(checked(options)),
       eos_token_ids_(std::move(eos_token_ids)),
       num_watermark_blocks_(
           static_cast<std::int32_t>(static_cast<double>(options.watermark) * options.num_blocks)),
+      trace_(trace),
       kv_cache_({.num_groups = options.num_kv_groups,
                  .block_size = options.block_size,
                  .num_blocks = options.num_blocks,
                  .enable_prefix_caching = options.enable_prefix_caching,
                  .model_fingerprint = options.model_fingerprint,
-                 .prefix_hash_seed = options.prefix_hash_seed}),
+                 .prefix_hash_seed = options.prefix_hash_seed},
+                trace),
       state_slots_(options.max_num_seqs),
       order_(options.policy),
       waiting_(options.policy) {
   running_.reserve(static_cast<std::size_t>(options.max_num_seqs));
   leaving_.reserve(static_cast<std::size_t>(options.max_num_seqs));
+  if (trace_ != nullptr) trace_info();
 }
 
 Status Scheduler::check_fits(const Request& request) const {
@@ -80,6 +85,10 @@ void Scheduler::add(SeqId seq_id, std::shared_ptr<const Request> request) {
       options_.max_model_len);
   auto seq = std::make_unique<Sequence>(seq_id, num_arrivals_++, std::move(request), output_limit);
   waiting_.push(*seq);
+  if (trace_ != nullptr) {
+    trace_->add_text(trace::EventKind::kRequestQueued, seq_id, seq->num_prompt_tokens(),
+                     output_limit, seq->request->request_id);
+  }
   const bool inserted = sequences_.emplace(seq_id, std::move(seq)).second;
   TVLLM_CHECK(inserted, "sequence ", seq_id, " exists already");
 }
@@ -90,7 +99,7 @@ void Scheduler::cancel(SeqId seq_id) {
   if (it == sequences_.end() || it->second->status == SequenceStatus::kFinished) return;
   Sequence& seq = *it->second;
   cancelled_.push_back(seq_id);
-  finish(seq);
+  finish(seq, FinishReason::kAbort);
   leave_if_unreferenced(seq);
 }
 
@@ -101,6 +110,7 @@ void Scheduler::apply(const StepPlan& plan, const StepResult& result,
               plan.sequences.size(), " sequences, answered are ", result.sequences.size());
   TVLLM_CHECK(plan.empty() || plan.step_id == result.step_id, "step ", plan.step_id,
               " is answered with step ", result.step_id);
+  if (trace_ != nullptr) trace_->set_step(plan.step_id);
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const PlannedSequence& planned = plan.sequences[i];
     Sequence* seq = state_slots_.owner(planned.state_slot);
@@ -138,7 +148,7 @@ void Scheduler::apply_sequence(Sequence& seq, const PlannedSequence& planned,
           str_cat("the model gave no finite logits after ",
                   planned.num_computed_tokens + planned.num_new_tokens, " tokens");
     }
-    if (event.finish_reason != FinishReason::kNone) finish(seq);
+    if (event.finish_reason != FinishReason::kNone) finish(seq, event.finish_reason);
     if (has_news(event)) events.push_back(std::move(event));
   }
   leave_if_unreferenced(seq);
@@ -176,6 +186,9 @@ void Scheduler::take_token(Sequence& seq, const PlannedSequence& planned,
               result.token_id);
   seq.output_token_ids.push_back(result.token_id);
   ++totals_.num_generated_tokens;
+  if (trace_ != nullptr) {
+    trace_->add(trace::EventKind::kTokenProduced, seq.id, {result.token_id, planned.output_idx});
+  }
   const StopDecision stop = check_stop(seq.request->sampling, eos_token_ids_, result.token_id,
                                        seq.num_output_tokens(), seq.max_output_tokens);
   event.token_id = result.token_id;
@@ -186,13 +199,18 @@ void Scheduler::take_token(Sequence& seq, const PlannedSequence& planned,
   event.stop_token_id = stop.stop_token_id;
 }
 
-void Scheduler::finish(Sequence& seq) {
+void Scheduler::finish(Sequence& seq, FinishReason reason) {
   if (seq.status == SequenceStatus::kRunning) {
     std::erase(running_, &seq);
   } else {
     waiting_.remove(seq);
   }
   seq.status = SequenceStatus::kFinished;
+  if (trace_ != nullptr) {
+    trace_->add(
+        trace::EventKind::kSequenceFinished, seq.id,
+        {static_cast<std::int32_t>(reason), seq.num_prompt_tokens(), seq.num_output_tokens()});
+  }
 }
 
 void Scheduler::release(Sequence& seq) {

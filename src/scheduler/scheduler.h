@@ -77,8 +77,9 @@ struct SchedulerStats {
 // can always get one in the end: the one that comes first can preempt all others and fits alone.
 class Scheduler {
  public:
-  // REQUIRES: check_scheduler_options(options)
-  Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_token_ids);
+  // `trace`, if not null, outlives the scheduler. REQUIRES: check_scheduler_options(options)
+  Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_token_ids,
+            trace::TraceRecorder* trace = nullptr);
 
   // Refuses what could never be finished: kContextLength where prompt and output pass the model's
   // length or the KV cache, kInvalidArgument without a prompt token or room for an output token.
@@ -107,6 +108,7 @@ class Scheduler {
   UpcomingLoad upcoming_load() const;
   SchedulerStats stats() const;
   const kv_cache::KvCacheManager& kv_cache() const { return kv_cache_; }
+  trace::TraceRecorder* trace() const { return trace_; }
 
   // Drops cached content that no sequence holds.
   void reset_prefix_cache();
@@ -157,13 +159,20 @@ class Scheduler {
   void index_blocks(Sequence& seq, std::int32_t num_tokens);
   void take_token(Sequence& seq, const PlannedSequence& planned, const SequenceResult& result,
                   TokenEvent& event);
-  void finish(Sequence& seq);
+  void finish(Sequence& seq, FinishReason reason);
   void release(Sequence& seq);
   void leave_if_unreferenced(Sequence& seq);
+
+  // What the trace is told, in scheduler_trace.cc.
+  void trace_info();
+  void trace_plan(const StepPlan& plan);
+  void trace_snapshot();
+  void trace_sequence(const Sequence& seq);
 
   const SchedulerOptions options_;
   const std::vector<TokenId> eos_token_ids_;
   const std::int32_t num_watermark_blocks_;
+  trace::TraceRecorder* const trace_;
 
   kv_cache::KvCacheManager kv_cache_;
   StateSlots state_slots_;

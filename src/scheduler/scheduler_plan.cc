@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "scheduler/scheduler.h"
+#include "trace/trace_recorder.h"
 
 namespace tvllm::scheduler {
 
@@ -18,6 +19,10 @@ void Scheduler::plan(StepPlan& plan, std::int32_t prefill_allowance) {
 }
 
 void Scheduler::begin_plan(StepPlan& plan, std::int32_t prefill_allowance) {
+  if (trace_ != nullptr) {
+    trace_->set_step(num_plans_ + 1);
+    if (trace_->ring().take_snapshot_request()) trace_snapshot();
+  }
   budget_ = {.num_tokens = options_.max_num_batched_tokens,
              .num_prefill_tokens = std::max(prefill_allowance, 0)};
   const std::size_t num_seqs = static_cast<std::size_t>(options_.max_num_seqs);
@@ -78,6 +83,7 @@ void Scheduler::write_plan(StepPlan& plan) {
     ++seq->num_steps_in_flight;
     if (plan.sequences.back().samples_token) ++seq->num_pending_tokens;
   }
+  if (trace_ != nullptr && !plan.empty()) trace_plan(plan);
 }
 
 void Scheduler::write_sequence(Sequence& seq, StepPlan& plan) const {
@@ -168,6 +174,9 @@ void Scheduler::preempt(Sequence& victim) {
   victim.num_computed_tokens = 0;
   waiting_.push(victim);
   ++totals_.num_preemptions;
+  if (trace_ != nullptr) {
+    trace_->add(trace::EventKind::kSequencePreempted, victim.id, {victim.num_known_tokens()});
+  }
   leave_if_unreferenced(victim);
 }
 
@@ -226,6 +235,11 @@ void Scheduler::admit(Sequence& seq, StepPlan& plan) {
   seq.output_token_ids.reserve(static_cast<std::size_t>(seq.max_output_tokens));
   state_slots_.take(seq);
   kv_cache_.add_sequence(seq.id, max_num_tokens);
+  if (trace_ != nullptr) {
+    trace_->add(trace::EventKind::kSequenceAdmitted, seq.id,
+                {seq.num_known_tokens(), seq.num_computed_tokens, is_first ? 0 : 1,
+                 seq.state_slot->value()});
+  }
   take_prefix(seq, is_first);
 
   SequenceStart& start = plan.started.emplace_back();

@@ -21,8 +21,9 @@ namespace tvllm::testing {
 // flight. check_invariants() runs after every plan and every apply.
 class ScriptedEngine {
  public:
-  ScriptedEngine(const SchedulerOptions& options, int depth, std::int32_t vocab_size)
-      : scheduler_(options, {kEos}),
+  ScriptedEngine(const SchedulerOptions& options, int depth, std::int32_t vocab_size,
+                 trace::TraceRecorder* trace = nullptr)
+      : scheduler_(options, {kEos}, trace),
         executor_({.max_steps_in_flight = depth,
                    .max_num_seqs = options.max_num_seqs,
                    .max_num_batched_tokens = options.max_num_batched_tokens,

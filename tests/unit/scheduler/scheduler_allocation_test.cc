@@ -6,6 +6,7 @@
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/make_scheduler.h"
+#include "trace/trace_recorder.h"
 
 namespace tvllm::scheduler {
 namespace {
@@ -67,6 +68,26 @@ TEST(SchedulerAllocationTest, AStepThatAdmitsAndFinishesNothingAllocatesNothing)
       scheduler->cancel(SeqId(i));
     EXPECT_GT(scheduler->stats().num_cached_blocks, 100) << "full blocks were indexed meanwhile";
   }
+}
+
+TEST(SchedulerAllocationTest, NeitherDoesOneThatIsTraced) {
+  trace::TraceRing ring(2000 * sizeof(trace::TraceEvent));
+  trace::TraceRecorder recorder(ring, {}, 100);  // fewer than 400 steps write
+  const testing::SchedulerSpec spec{.max_num_seqs = 16,
+                                    .max_num_batched_tokens = 128,
+                                    .max_model_len = 600,
+                                    .num_blocks = 8000,
+                                    .enable_prefix_caching = true};
+  Scheduler scheduler(spec.options(), {testing::kEos}, &recorder);
+  for (std::uint64_t i = 1; i <= 16; ++i) {
+    scheduler.add(SeqId(i), testing::make_request({.prompt_len = 5, .max_tokens = 500}));
+  }
+  EXPECT_EQ(count_allocations(scheduler, 1, 400), 0u);
+  const std::uint64_t before = testing::num_allocations();
+  recorder.flush();
+  EXPECT_EQ(testing::num_allocations() - before, 0u);
+  // A token and a share of the plan for each sequence and step, at the least.
+  EXPECT_GT(ring.next(), 400u * 16u * 2u);
 }
 
 }  // namespace
