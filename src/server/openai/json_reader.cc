@@ -114,7 +114,7 @@ void JsonReader::read(std::string_view name, std::optional<double>& out) {
   if (!value->is_number()) return fail(wrong_type(param(name), "a number", *value));
   out = as_number(*value);
   // What reads numbers computes with floats.
-  if (out && std::abs(*out) <= double{std::numeric_limits<float>::max()}) return;
+  if (out && std::abs(*out) <= static_cast<double>(std::numeric_limits<float>::max())) return;
   fail(invalid_argument(str_cat(param(name), " must be a finite number within 3.4e38",
                                 out ? str_cat(", got ", *out) : std::string()),
                         param(name)));
