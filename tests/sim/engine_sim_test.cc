@@ -154,6 +154,7 @@ class Simulation {
       EXPECT_LT(num_turns_, kMaxTurns) << "no end in sight";
     }
     check_nothing_is_left();
+    check_that_the_whole_pool_can_be_had();
     return num_steps_;
   }
 
@@ -338,6 +339,25 @@ class Simulation {
     for (const auto& [seq_id, client] : clients_) {
       EXPECT_NE(client.reason, FinishReason::kNone) << "sequence " << seq_id.value() << " hangs";
     }
+  }
+
+  // What is cached is not lost: the longest request that there can be gets its blocks.
+  void check_that_the_whole_pool_can_be_had() {
+    if (::testing::Test::HasFailure()) return;
+    const std::int64_t longest = std::min<std::int64_t>(
+        world_.options.max_model_len, engine_.scheduler().kv_cache().max_num_tokens());
+    auto request = std::make_shared<Request>();
+    append_random_tokens(static_cast<std::int32_t>(longest) - 1, request->prompt_token_ids);
+    request->sampling.max_tokens = 1;
+    engine_.scheduler().add(SeqId(static_cast<std::uint64_t>(num_arrived_) + 1), request);
+    events_.clear();
+    for (int i = 0; engine_.has_work() && i < 100; ++i) {
+      engine_.step(events_);
+    }
+    ASSERT_EQ(engine_.executor().violation(), "");
+    ASSERT_EQ(events_.size(), 1u);
+    EXPECT_NE(events_[0].token_id, kNoToken);
+    EXPECT_EQ(stats().num_used_blocks, 0);
   }
 
   const World world_;

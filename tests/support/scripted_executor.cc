@@ -33,7 +33,7 @@ ScriptedExecutor::ScriptedExecutor(const ScriptedExecutorOptions& options)
       num_listed_(static_cast<std::size_t>(options.num_blocks) + 1, 0),
       num_written_(num_listed_.size(), 0),
       last_table_(num_listed_.size(), 0) {
-  for (std::vector<std::uint64_t>& group : cache_) {
+  for (std::vector<KvSlot>& group : cache_) {
     group.resize(num_listed_.size() * static_cast<std::size_t>(options.block_size));
   }
 }
@@ -74,18 +74,25 @@ void ScriptedExecutor::submit(const StepPlan& plan) {
   step.plan = &plan;
   step.result.step_id = plan.step_id;
   if (!violation_.empty()) return;
+  check_tables(plan);
+  if (!violation_.empty()) return;
   const TokenId* token_ids = plan.token_ids.data();
-  for (const PlannedSequence& planned : plan.sequences) {
+  for (std::size_t row = 0; row < plan.sequences.size(); ++row) {
+    const PlannedSequence& planned = plan.sequences[row];
+    if (slot(planned.state_slot).is_fresh) check_hit(plan, row);
     check_sequence(planned, token_ids);
     token_ids += planned.num_new_tokens;
   }
-  check_tables(plan);
   if (!violation_.empty()) return;
   write_slots(plan);
   read_slots(plan);
   for (const PlannedSequence& planned : plan.sequences) {
     if (planned.samples_token) step.sampling_slots.push_back(planned.state_slot);
     step.result.sequences.push_back(answer(planned, slot(planned.state_slot)));
+    if (step.result.sequences.back().error != SequenceError::kNone) {
+      slot(planned.state_slot).has_failed = true;
+      step.failed_rows.push_back(step.result.sequences.size() - 1);
+    }
   }
 }
 
@@ -98,6 +105,9 @@ const StepResult& ScriptedExecutor::collect() {
          "the plan of step ", step.result.step_id, " changed while it was in flight");
   for (const StateSlot id : step.sampling_slots) {
     ++slot(id).num_collected;
+  }
+  for (const std::size_t row : step.failed_rows) {
+    doubt(*step.plan, row);
   }
   collected_ = std::move(step.result);
   return collected_;
@@ -124,6 +134,7 @@ void ScriptedExecutor::apply_releases_and_starts(const StepPlan& plan) {
              .num_known = num_known,
              .num_collected = num_known,
              .is_fresh = true,
+             .has_failed = false,
              .digests = {}};
   }
 }
@@ -206,11 +217,33 @@ void ScriptedExecutor::check_sequence(const PlannedSequence& planned, const Toke
   }
 }
 
-std::uint64_t& ScriptedExecutor::kv_slot(std::size_t group, std::span<const BlockId> table,
-                                         std::int32_t position) {
+// What a sequence finds in the cache when it starts.
+void ScriptedExecutor::check_hit(const StepPlan& plan, std::size_t row) {
+  const PlannedSequence& planned = plan.sequences[row];
+  for (std::size_t group = 0; group < plan.tables.size(); ++group) {
+    const auto table = plan.tables[group].of(row);
+    const std::int32_t room = static_cast<std::int32_t>(table.size()) * options_.block_size;
+    for (std::int32_t p = 0; p < std::min(planned.num_computed_tokens, room); ++p) {
+      expect(!cache_[group][kv_slot(table, p)].is_doubtful, "sequence ", planned.seq_id,
+             " starts on what a failed sequence held at position ", p);
+    }
+  }
+}
+
+void ScriptedExecutor::doubt(const StepPlan& plan, std::size_t row) {
+  const PlannedSequence& failed = plan.sequences[row];
+  for (std::size_t group = 0; group < plan.tables.size(); ++group) {
+    const auto table = plan.tables[group].of(row);
+    for (std::int32_t p = 0; p < failed.num_computed_tokens + failed.num_new_tokens; ++p) {
+      cache_[group][kv_slot(table, p)].is_doubtful = true;
+    }
+  }
+}
+
+std::size_t ScriptedExecutor::kv_slot(std::span<const BlockId> table, std::int32_t position) const {
   const BlockId block = table[static_cast<std::size_t>(position / options_.block_size)];
-  const std::int32_t index = block.value() * options_.block_size + position % options_.block_size;
-  return cache_[group][static_cast<std::size_t>(index)];
+  return static_cast<std::size_t>(block.value() * options_.block_size +
+                                  position % options_.block_size);
 }
 
 // A token that is being sampled is known here: it is a function of the request.
@@ -235,7 +268,8 @@ void ScriptedExecutor::write_slots(const StepPlan& plan) {
       expect(end <= room, "sequence ", planned.seq_id, " has blocks for ", room, " positions of ",
              end);
       for (std::int32_t p = planned.num_computed_tokens; p < std::min(end, room); ++p) {
-        kv_slot(group, table, p) = digest(slot(planned.state_slot), p);
+        SlotState& state = slot(planned.state_slot);
+        cache_[group][kv_slot(table, p)] = {digest(state, p), state.has_failed};
       }
     }
   }
@@ -248,8 +282,9 @@ void ScriptedExecutor::read_slots(const StepPlan& plan) {
       const PlannedSequence& planned = plan.sequences[i];
       const auto table = plan.tables[group].of(i);
       for (std::int32_t p = 0; p < planned.num_computed_tokens + planned.num_new_tokens; ++p) {
-        expect(kv_slot(group, table, p) == digest(slot(planned.state_slot), p), "sequence ",
-               planned.seq_id, " reads at position ", p, " what does not belong there");
+        expect(cache_[group][kv_slot(table, p)].digest == digest(slot(planned.state_slot), p),
+               "sequence ", planned.seq_id, " reads at position ", p,
+               " what does not belong there");
       }
     }
   }

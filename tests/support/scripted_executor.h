@@ -33,6 +33,8 @@ struct ScriptedExecutorOptions {
 //   - lets a sequence read a slot that holds anything else than what it would have computed there
 //     itself (wrong table, block given away too early, block shared wrongly),
 //   - writes into a block that another table lists as well,
+//   - starts a sequence on what one that failed held: a row without valid logits casts doubt on all
+//     of its sequence's K and V from its collect() on,
 //   - lists a block twice in a table, passes a budget, or uses a state slot that is not the
 //     sequence's.
 class ScriptedExecutor final : public executor::ModelExecutor {
@@ -63,11 +65,17 @@ class ScriptedExecutor final : public executor::ModelExecutor {
     std::int32_t num_known = 0;          // with those sampled by steps in flight
     std::int32_t num_collected = 0;      // known to the scheduler as well
     bool is_fresh = true;                // computed nothing yet: its first plan tells what was hit
+    bool has_failed = false;             // a row without valid logits was answered
     std::vector<std::uint64_t> digests;  // of the tokens up to each position
+  };
+  struct KvSlot {
+    std::uint64_t digest = 0;
+    bool is_doubtful = false;  // a sequence that failed held it
   };
   struct Step {
     StepResult result;
     std::vector<StateSlot> sampling_slots;
+    std::vector<std::size_t> failed_rows;
     const StepPlan* plan = nullptr;
   };
 
@@ -80,14 +88,16 @@ class ScriptedExecutor final : public executor::ModelExecutor {
   void read_slots(const StepPlan& plan);
   SequenceResult answer(const PlannedSequence& planned, SlotState& state);
   SlotState& slot(StateSlot id) { return slots_[static_cast<std::size_t>(id.value())]; }
-  std::uint64_t& kv_slot(std::size_t group, std::span<const BlockId> table, std::int32_t position);
+  void check_hit(const StepPlan& plan, std::size_t row);
+  void doubt(const StepPlan& plan, std::size_t row);
+  std::size_t kv_slot(std::span<const BlockId> table, std::int32_t position) const;
   std::uint64_t digest(SlotState& state, std::int32_t position) const;
   template <typename... Args>
   void expect(bool condition, const Args&... message);
 
   const ScriptedExecutorOptions options_;
   std::vector<SlotState> slots_;
-  std::vector<std::vector<std::uint64_t>> cache_;  // [num_kv_groups][(num_blocks + 1) * block_size]
+  std::vector<std::vector<KvSlot>> cache_;  // [num_kv_groups][(num_blocks + 1) * block_size]
   // [num_blocks + 1]: the tables of this step that list a block, and that write into it
   std::vector<std::int32_t> num_listed_;
   std::vector<std::int32_t> num_written_;
