@@ -20,6 +20,8 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/scheduler_options.h"
 #include "tokenizer/tokenizer.h"
+#include "trace/trace_recorder.h"
+#include "trace/trace_ring.h"
 
 namespace tvllm::app {
 
@@ -190,14 +192,18 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
     caches.push_back(std::move(cache));
   }
 
+  if (config.trace_buffer_bytes > 0) {
+    loaded.trace_ring = std::make_unique<trace::TraceRing>(config.trace_buffer_bytes);
+    loaded.trace_recorder = std::make_unique<trace::TraceRecorder>(*loaded.trace_ring, clock.now());
+  }
   auto executor = std::make_unique<executor::LocalExecutor>(
       std::move(model), std::move(caches), *loaded.backend, *loaded.pool,
       executor::LocalExecutorOptions{.max_num_seqs = config.max_num_seqs,
                                      .block_size = config.block_size,
                                      .max_logit_rows = kMaxLogitRows,
                                      .eos_token_ids = model_config.eos_token_ids});
-  auto scheduler =
-      std::make_unique<scheduler::Scheduler>(loaded.scheduler_options, model_config.eos_token_ids);
+  auto scheduler = std::make_unique<scheduler::Scheduler>(
+      loaded.scheduler_options, model_config.eos_token_ids, loaded.trace_recorder.get());
   loaded.engine =
       std::make_unique<engine::EngineThread>(std::move(scheduler), std::move(executor),
                                              static_cast<std::size_t>(config.max_queued_requests) +

@@ -26,6 +26,10 @@ class WeightSource;
 namespace tvllm::tokenizer {
 class Tokenizer;
 }
+namespace tvllm::trace {
+class TraceRecorder;
+class TraceRing;
+}  // namespace tvllm::trace
 namespace tvllm {
 class ThreadPool;
 }
@@ -60,6 +64,8 @@ struct LoadedEngine {
   SchedulerOptions scheduler_options;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<backend::Backend> backend;
+  std::unique_ptr<trace::TraceRing> trace_ring;  // null when nothing is traced
+  std::unique_ptr<trace::TraceRecorder> trace_recorder;
   std::unique_ptr<engine::EngineThread> engine;
   double load_seconds = 0;
 };

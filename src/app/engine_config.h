@@ -29,6 +29,10 @@ struct EngineConfig {
   bool enable_prefix_caching = true;
   std::int32_t max_queued_requests = 4096;  // beyond max_num_seqs
 
+  // Memory for the last trace events; 0: nothing is traced. The serve verb has a default of its
+  // own.
+  std::uint64_t trace_buffer_bytes = 0;
+
   // Called from the loading thread: layers done, layers in all.
   std::function<void(std::int32_t, std::int32_t)> on_load_progress = {};
   // Called once, on the engine thread, when a step failed for good.

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +20,21 @@ namespace tvllm::cli {
 namespace {
 
 constexpr std::int32_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+
+// The events of a step must fit many times over.
+constexpr std::uint64_t kMinTraceBytes = 64 << 10;
+constexpr std::uint64_t kMaxTraceBytes = 1 << 30;
+constexpr std::uint64_t kDefaultTraceBytes = 8 << 20;
+
+std::string check_trace_bytes(const std::string& text) {
+  const std::optional<std::int64_t> value = parse_int64(text);
+  if (value == 0) return {};
+  if (value && *value >= static_cast<std::int64_t>(kMinTraceBytes) &&
+      *value <= static_cast<std::int64_t>(kMaxTraceBytes)) {
+    return {};
+  }
+  return str_cat("must be 0 or in [", kMinTraceBytes, ", ", kMaxTraceBytes, "], got ", text);
+}
 
 }  // namespace
 
@@ -103,6 +119,17 @@ void add_engine_flags(CLI::App& app, app::EngineConfig& config) {
                          "in plain C++"))
       ->capture_default_str()
       ->group(kCpu);
+}
+
+void add_trace_flag(CLI::App& app, app::EngineConfig& config) {
+  config.trace_buffer_bytes = kDefaultTraceBytes;
+  app.add_option(
+         "--trace-buffer-bytes", config.trace_buffer_bytes,
+         "Memory for the last events of GET /trace/events: bytes, or with K, M or G behind; "
+         "0 to trace nothing [8M]")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(CLI::Validator([](std::string& text) { return check_trace_bytes(text); }, ""))
+      ->group("Trace");
 }
 
 void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {

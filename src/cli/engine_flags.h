@@ -19,6 +19,9 @@ namespace tvllm::cli {
 // The positional MODEL and the engine's options, with vLLM's names. `config` outlives the parse.
 void add_engine_flags(CLI::App& app, app::EngineConfig& config);
 
+// --trace-buffer-bytes, for verbs that show the trace to somebody. Sets its default.
+void add_trace_flag(CLI::App& app, app::EngineConfig& config);
+
 struct SamplingFlags {
   SamplingParams params;
   std::optional<std::uint64_t> seed;

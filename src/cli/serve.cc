@@ -133,7 +133,8 @@ int run(Options& options) {
 
   log_info(str_cat("serving ", server_options.served_model_names.front()));
   const std::unique_ptr<server::Server> server = std::move(*listening);  // ends before the engine
-  server->serve(served_model(*loaded, options.engine.kv_cache_dtype), *loaded->engine);
+  server->serve(served_model(*loaded, options.engine.kv_cache_dtype), *loaded->engine,
+                loaded->trace_ring.get());
   const Status ended = server->wait();
   if (!ended.has_value()) return report_error(ended.error());
   log_info("stopped");
@@ -146,6 +147,7 @@ Verb add_serve(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("serve", "Serve a model through the OpenAI API");
   add_engine_flags(*app, options->engine);
+  add_trace_flag(*app, options->engine);
   add_server_flags(*app, *options);
   return {app, [options] { return run(*options); }};
 }

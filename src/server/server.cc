@@ -38,7 +38,7 @@ class Server::Impl {
   ~Impl();
 
   void start();
-  void serve(ServedModel model, engine::EngineClient& engine);
+  void serve(ServedModel model, engine::EngineClient& engine, trace::TraceRing* trace);
   HttpServer& http() { return *http_; }
   void drain_or_stop();
   void stop();
@@ -83,9 +83,9 @@ void Server::Impl::start() {
 }
 
 // The I/O thread does not look at the service before it has become kServing.
-void Server::Impl::serve(ServedModel model, engine::EngineClient& engine) {
+void Server::Impl::serve(ServedModel model, engine::EngineClient& engine, trace::TraceRing* trace) {
   service_ = std::make_unique<Service>(
-      options_, std::move(model), engine,
+      options_, std::move(model), engine, trace,
       [this](std::function<void()> task) { http_->post(std::move(task)); },
       [this] { on_progress(); });
   http_->post([this] {
@@ -224,15 +224,16 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options) {
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
-void Server::serve(ServedModel model, engine::EngineClient& engine) {
-  impl_->serve(std::move(model), engine);
+void Server::serve(ServedModel model, engine::EngineClient& engine, trace::TraceRing* trace) {
+  impl_->serve(std::move(model), engine, trace);
   log_info(str_cat("listening on http://", address()));
 }
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, ServedModel model,
-                                              engine::EngineClient& engine) {
+                                              engine::EngineClient& engine,
+                                              trace::TraceRing* trace) {
   TVLLM_TRY(std::unique_ptr<Server> server, listen(std::move(options)));
-  server->serve(std::move(model), engine);
+  server->serve(std::move(model), engine, trace);
   return server;
 }
 

@@ -15,6 +15,10 @@
 #include "server/openai/generation_fields.h"
 #include "server/served_model.h"
 
+namespace tvllm::trace {
+class TraceRing;
+}
+
 namespace tvllm::server {
 
 // Names and meanings are those of `vllm serve`; defaults that differ are in docs/compatibility.md.
@@ -61,10 +65,12 @@ class Server {
   static Result<std::unique_ptr<Server>> listen(ServerOptions options);
   // Begins to serve; to be called once. `engine` and what `model` points to outlive the server, and
   // the engine still runs when it is destroyed, so that its last events find their mailbox.
-  void serve(ServedModel model, engine::EngineClient& engine);
+  // `trace` is what the engine writes its trace into, null for none; it outlives the server too.
+  void serve(ServedModel model, engine::EngineClient& engine, trace::TraceRing* trace = nullptr);
   // Both at once.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, ServedModel model,
-                                               engine::EngineClient& engine);
+                                               engine::EngineClient& engine,
+                                               trace::TraceRing* trace = nullptr);
   // Stops at once if it still serves.
   ~Server();
   Server(const Server&) = delete;

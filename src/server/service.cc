@@ -36,7 +36,7 @@ FrontDoorOptions door_options(const ServerOptions& options) {
 }  // namespace
 
 Service::Service(const ServerOptions& options, ServedModel model, engine::EngineClient& engine,
-                 Post post, std::function<void()> on_progress)
+                 trace::TraceRing* trace, Post post, std::function<void()> on_progress)
     : engine_(engine),
       post_(std::move(post)),
       on_progress_(std::move(on_progress)),
@@ -47,11 +47,13 @@ Service::Service(const ServerOptions& options, ServedModel model, engine::Engine
       gate_(builder_.options().max_choices),
       mailbox_(std::make_unique<EventMailbox>([this] { post_([this] { take_events(); }); })),
       hub_(engine_, *mailbox_, gate_, *builder_.model().tokenizer, metrics_),
+      trace_feed_(trace, *builder_.model().tokenizer, post_),
       door_(door_options(options), router_, metrics_),
       pool_(std::make_unique<WorkPool>(options.num_work_threads)) {
   api_ = std::make_unique<Api>(
       ApiParts{builder_, engine_, gate_, *pool_, hub_, metrics_, options.log_requests, post_});
   api_->add_routes(router_);
+  trace_feed_.add_route(router_);
 }
 
 // The order: no work, no events on their way; then everything can go.
@@ -65,6 +67,7 @@ void Service::take_events() {
   mailbox_->take(events_);
   hub_.deliver(events_, std::chrono::steady_clock::now());
   if (!sending_) send_some();
+  trace_feed_.pump();
 }
 
 void Service::send_some() {
@@ -74,6 +77,7 @@ void Service::send_some() {
 }
 
 void Service::tick(TimePoint now) {
+  trace_feed_.pump();  // steps that publish nothing wake nobody
   if (!logs_stats_ || !stats_log_.is_due(now)) return;
   const std::string line = stats_log_.line(engine_.stats(), now);
   if (!line.empty()) log_info(line);
@@ -82,6 +86,7 @@ void Service::tick(TimePoint now) {
 void Service::set_draining() {
   door_.set_draining();
   api_->set_draining();
+  trace_feed_.end_all();
 }
 
 // The engine may hold the mailbox until it has ended every sequence.

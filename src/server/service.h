@@ -18,6 +18,7 @@
 #include "server/openai/request_builder.h"
 #include "server/served_model.h"
 #include "server/stats_log.h"
+#include "server/trace_feed.h"
 #include "server/work_pool.h"
 
 namespace tvllm::server {
@@ -31,10 +32,10 @@ class Service {
   // Runs a task on the I/O thread.
   using Post = std::function<void(std::function<void()>)>;
 
-  // `options`, `engine` and what `model` points to outlive the service. `on_progress` is called on
-  // the I/O thread when answers may have ended.
-  Service(const ServerOptions& options, ServedModel model, engine::EngineClient& engine, Post post,
-          std::function<void()> on_progress);
+  // `options`, `engine`, `trace` and what `model` points to outlive the service; `trace` is null
+  // when nothing is traced. `on_progress` is called on the I/O thread when answers may have ended.
+  Service(const ServerOptions& options, ServedModel model, engine::EngineClient& engine,
+          trace::TraceRing* trace, Post post, std::function<void()> on_progress);
   // Waits for the engine's last events.
   ~Service();
   Service(const Service&) = delete;
@@ -64,6 +65,7 @@ class Service {
   AdmissionGate gate_;
   std::unique_ptr<EventMailbox> mailbox_;
   GenerationHub hub_;
+  TraceFeed trace_feed_;
   Router router_;
   FrontDoor door_;
   std::unique_ptr<Api> api_;

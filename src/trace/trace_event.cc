@@ -15,7 +15,7 @@ constexpr std::array kKinds = {
              "engine_info",
              false,
              {"block_size", "num_blocks", "num_groups", "token_budget", "max_num_seqs",
-              "prefix_caching"},
+              "has_prefix_caching"},
              Tail::kNone,
              {}},
     KindInfo{EventKind::kRequestQueued,
@@ -39,7 +39,7 @@ constexpr std::array kKinds = {
     KindInfo{EventKind::kSequencePlanned,
              "sequence_planned",
              true,
-             {"num_computed_tokens", "num_new_tokens", "is_decode", "samples_token"},
+             {"num_computed_tokens", "num_new_tokens", "is_decode", "is_sampling"},
              Tail::kNone,
              {}},
     KindInfo{

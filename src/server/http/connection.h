@@ -77,6 +77,7 @@ class Connection final : public AnswerSink, public std::enable_shared_from_this<
   void begin_event_stream(const HttpHeaders& headers) override;
   void send_events(std::string_view events) override;
   void end_event_stream() override;
+  std::size_t num_unsent_bytes() const override { return output_.size() - num_sent_; }
 
  private:
   enum class Phase { kIdle, kHeader, kBody, kAnswer, kLinger };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ class AnswerSink {
   virtual void begin_event_stream(const HttpHeaders& headers) = 0;
   virtual void send_events(std::string_view events) = 0;
   virtual void end_event_stream() = 0;
+  virtual std::size_t num_unsent_bytes() const = 0;
 };
 
 // Where others have the status of an answer: the client was gone before there was one.
@@ -46,6 +48,8 @@ class Exchange {
   std::string& events() { return events_; }
   void flush();
   void end_stream();
+  // What the client has not taken of the stream, beside what the kernel holds for it.
+  std::size_t num_unsent_bytes() const { return sink_ == nullptr ? 0 : sink_->num_unsent_bytes(); }
 
   // The client left, or reads too slowly, before the answer was complete.
   bool client_gone() const { return state_ == State::kGone; }
