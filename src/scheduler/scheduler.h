@@ -133,6 +133,7 @@ class Scheduler {
 
   // The phases of plan(), in scheduler_plan.cc.
   void begin_plan(StepPlan& plan, std::int32_t prefill_allowance);
+  std::size_t max_num_table_entries() const;
   void plan_running();
   void plan_waiting(StepPlan& plan);
   void write_plan(StepPlan& plan);

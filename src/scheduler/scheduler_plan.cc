@@ -32,10 +32,21 @@ void Scheduler::begin_plan(StepPlan& plan, std::int32_t prefill_allowance) {
   plan.released_slots.reserve(num_seqs);
   plan.token_ids.reserve(static_cast<std::size_t>(options_.max_num_batched_tokens));
   for (BlockTables& tables : plan.tables) {
-    tables.blocks.reserve(static_cast<std::size_t>(options_.num_blocks));
+    tables.blocks.reserve(max_num_table_entries());
     tables.offsets.reserve(num_seqs + 1);
   }
   plan.clear();
+}
+
+// Of one group in one plan, as far as it is sensible to reserve: 64 MB. A block that many sequences
+// share stands in the table of each, so the pool is no bound.
+std::size_t Scheduler::max_num_table_entries() const {
+  constexpr std::int64_t kMostReserved = 1 << 24;
+  const std::int64_t num_blocks = options_.num_blocks / options_.num_kv_groups;
+  if (!options_.enable_prefix_caching) return static_cast<std::size_t>(num_blocks);
+  const std::int64_t longest = std::min(
+      kv_cache_.num_blocks_for_tokens(options_.max_model_len) / options_.num_kv_groups, num_blocks);
+  return static_cast<std::size_t>(std::min(options_.max_num_seqs * longest, kMostReserved));
 }
 
 // Preempted sequences stay in running_ until the end of the loop, so that nobody is skipped when a

@@ -70,6 +70,28 @@ TEST(SchedulerAllocationTest, AStepThatAdmitsAndFinishesNothingAllocatesNothing)
   }
 }
 
+// Blocks that many hold stand in many tables: there are more table entries than blocks.
+TEST(SchedulerAllocationTest, NorWhereTablesShareMoreThanThePoolHolds) {
+  auto scheduler = testing::make_scheduler({.max_num_seqs = 16,
+                                            .max_num_batched_tokens = 600,
+                                            .max_model_len = 1000,
+                                            .num_blocks = 1150,
+                                            .enable_prefix_caching = true});
+  scheduler->add(SeqId(1), testing::make_request({.prompt_len = 500, .max_tokens = 450}));
+  StepPlan plan;
+  StepResult result;
+  std::vector<TokenEvent> events;
+  scheduler->plan(plan);
+  answer(plan, result);
+  scheduler->apply(plan, result, events);
+  for (std::uint64_t i = 2; i <= 16; ++i) {
+    scheduler->add(SeqId(i), testing::make_request({.prompt_len = 500, .max_tokens = 170}));
+  }
+  EXPECT_EQ(count_allocations(*scheduler, 1, 160), 0u);
+  EXPECT_EQ(scheduler->stats().num_running, 16);
+  EXPECT_LT(scheduler->stats().num_used_blocks, 1150);
+}
+
 TEST(SchedulerAllocationTest, NeitherDoesOneThatIsTraced) {
   trace::TraceRing ring(2000 * sizeof(trace::TraceEvent));
   trace::TraceRecorder recorder(ring, {}, 100);  // fewer than 400 steps write
