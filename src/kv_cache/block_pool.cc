@@ -48,8 +48,13 @@ void BlockPool::free(std::span<const BlockId> table) {
     BlockRecord& freed = record(id);
     TVLLM_CHECK(freed.ref_count > 0, "block ", id, " is freed, but no table holds it");
     if (--freed.ref_count > 0) continue;
-    queue_.append(id);
-    if (index_.contains(id)) ++num_cached_;
+    if (index_.has_twin(id)) index_.erase(id);
+    if (index_.contains(id)) {
+      queue_.append(id);
+      ++num_cached_;
+    } else {
+      queue_.prepend(id);
+    }
   }
 }
 

@@ -46,15 +46,17 @@ class BlockPool {
   std::int32_t num_available_blocks() const { return queue_.size(); }
   std::int32_t ref_count(BlockId id) const { return record(id).ref_count; }
 
-  // Appends `count` blocks with one reference each to `table`, the longest unused ones first;
-  // cached content is evicted with them. False, and nothing changed, when there are fewer.
+  // Appends `count` blocks with one reference each to `table`: free ones first, those freed last
+  // before those that never held anything; then cached ones, whose content is evicted, the longest
+  // unused first. False, and nothing changed, when there are fewer.
   bool allocate(std::int32_t count, std::vector<BlockId>& table);
 
   // One more table holds a block that is used or cached.
   void touch(BlockId id);
 
   // Drops one reference of each block of a table, the last block first: of a table's blocks its
-  // tail is taken again before its head, which more other prompts may share.
+  // tail is taken again before its head, which more other prompts may share. A block whose content
+  // stands in another indexed block as well becomes free: one copy serves whoever comes.
   // REQUIRES: every block is referenced
   void free(std::span<const BlockId> table);
 

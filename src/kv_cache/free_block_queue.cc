@@ -31,13 +31,13 @@ void FreeBlockQueue::remove(BlockId id) {
   --size_;
 }
 
-void FreeBlockQueue::append(BlockId id) {
+void FreeBlockQueue::insert_after(BlockId before, BlockId id) {
   TVLLM_CHECK(id != kNullBlock && !contains(id), "block ", id, " is in the free block queue");
-  const BlockId back = prev(kNullBlock);
-  record(id).prev = back.value();
-  record(id).next = kNullBlock.value();
-  record(back).next = id.value();
-  record(kNullBlock).prev = id.value();
+  const BlockId after = next(before);
+  record(id).prev = before.value();
+  record(id).next = after.value();
+  record(before).next = id.value();
+  record(after).prev = id.value();
   ++size_;
 }
 

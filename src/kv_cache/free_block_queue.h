@@ -18,8 +18,7 @@ struct BlockRecord {
   std::int32_t next = kNotQueued;
 };
 
-// The unreferenced blocks in eviction order: the front is taken first, what was freed last stands
-// at the back.
+// The unreferenced blocks in eviction order: the front is taken first.
 //
 //     null block 0 <-> front <-> ... <-> back <-> null block 0
 //
@@ -44,7 +43,9 @@ class FreeBlockQueue {
   // REQUIRES: contains(id)
   void remove(BlockId id);
   // REQUIRES: !contains(id)
-  void append(BlockId id);
+  void append(BlockId id) { insert_after(prev(kNullBlock), id); }
+  // REQUIRES: !contains(id)
+  void prepend(BlockId id) { insert_after(kNullBlock, id); }
 
   // For walking in eviction order: the block after `id`, kNullBlock at the end; the front follows
   // kNullBlock.
@@ -53,6 +54,7 @@ class FreeBlockQueue {
 
  private:
   BlockRecord& record(BlockId id) const { return records_[static_cast<std::size_t>(id.value())]; }
+  void insert_after(BlockId before, BlockId id);
 
   std::span<BlockRecord> records_;  // owned by the pool
   std::int32_t size_ = 0;

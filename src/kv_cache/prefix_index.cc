@@ -46,6 +46,15 @@ void PrefixIndex::insert(BlockId id, const BlockKey& key) {
   ++size_;
 }
 
+bool PrefixIndex::has_twin(BlockId id) const {
+  if (!contains(id)) return false;
+  BlockId other = buckets_[bucket_of(entry(id).hash)];
+  while (other != kNullBlock && (other == id || content(other) != content(id))) {
+    other = entry(other).next;
+  }
+  return other != kNullBlock;
+}
+
 void PrefixIndex::erase(BlockId id) {
   TVLLM_CHECK(contains(id), "block ", id, " is not indexed");
   BlockId* link = &buckets_[bucket_of(entry(id).hash)];

@@ -55,6 +55,8 @@ class PrefixIndex {
   bool contains(BlockId id) const { return enabled() && entry(id).content != kNoContent; }
   // kNoContent for a block that is not indexed.
   ContentId content(BlockId id) const { return enabled() ? entry(id).content : kNoContent; }
+  // Another indexed block has the same content.
+  bool has_twin(BlockId id) const;
   std::int32_t size() const { return size_; }
   bool enabled() const { return block_size_ > 0; }
 

@@ -122,9 +122,11 @@ void TraceReplay::take_block(const TraceEvent& event) {
            event, "is not the last block");
     if (!table.empty()) table.pop_back();
     expect(--num_references_[block] == event.values[3], event, "num_references");
-    if (event.values[3] == 0) {
+    if (event.values[3] == 0 && event.values[4] != 0) {
       queue_.push_back(block);
-      if (event.values[4] != 0) cached_.insert(block);
+      cached_.insert(block);
+    } else if (event.values[3] == 0) {
+      queue_.push_front(block);
     }
     if (it->second.status == Status::kFinished && !it->second.holds_blocks()) sequences_.erase(it);
     return;

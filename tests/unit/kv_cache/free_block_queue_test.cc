@@ -43,6 +43,14 @@ TEST(FreeBlockQueueTest, PopsFromTheFrontAndAppendsAtTheBack) {
   EXPECT_THAT(order_of(q.queue), ElementsAre(3, 2, 1));
 }
 
+TEST(FreeBlockQueueTest, PrependsAtTheFront) {
+  Queue q(3);
+  q.queue.remove(BlockId(2));
+  q.queue.prepend(BlockId(2));
+  EXPECT_THAT(order_of(q.queue), ElementsAre(2, 1, 3));
+  EXPECT_EQ(q.queue.prev(kNullBlock), BlockId(3));
+}
+
 TEST(FreeBlockQueueTest, RemovesFromTheFrontTheMiddleAndTheBack) {
   Queue q(5);
   q.queue.remove(BlockId(3));

@@ -111,9 +111,9 @@ TEST(PrefixCacheTest, ReleasedContentStaysUntilItsBlockIsTaken) {
   EXPECT_EQ(cache.kv.num_used_blocks(), 0);
   EXPECT_EQ(cache.kv.num_cached_blocks(), 2);
   EXPECT_EQ(cache.kv.num_free_blocks(), 2);
-  // Block 4 was never used and block 3 holds no full block: they go first, then the tail.
+  // Block 3 holds no full block and block 4 was never used: they go first, then the tail.
   cache.run(kSecond, counted(50, 9));
-  EXPECT_EQ(cache.table(kSecond), blocks({4, 3, 2}));
+  EXPECT_EQ(cache.table(kSecond), blocks({3, 4, 2}));
   EXPECT_EQ(cache.look(counted(0, 10)).num_tokens, 4);
   EXPECT_EQ(cache.kv.num_cached_blocks(), 1);
 }
@@ -189,11 +189,36 @@ TEST(PrefixCacheTest, DuplicatesServeEachOthersChildren) {
     cache.kv.index_blocks(seq_id, chain, {tokens, {}}, 8);
   cache.kv.check_invariants();
   EXPECT_EQ(cache.look(tokens).tables[0], blocks({1, 2}));
+  // The second one's next block continues the first one's blocks too.
+  Tokens longer = counted(0, 13);
+  cache.kv.extend(chain, {longer, {}}, "");
+  ASSERT_TRUE(cache.kv.allocate_slots(kSecond, 12));
+  cache.kv.index_blocks(kSecond, chain, {longer, {}}, 12);
+  EXPECT_EQ(cache.look(longer).tables[0], blocks({1, 2, 5}));
   cache.kv.release(kFirst);
-  // Blocks 5 to 8 are free, then comes block 2, the tail of the first one.
-  cache.kv.add_sequence(kThird, 32);
-  ASSERT_TRUE(cache.kv.allocate_slots(kThird, 20));
-  EXPECT_EQ(cache.look(tokens).tables[0], blocks({1, 4}));
+  EXPECT_EQ(cache.look(longer).tables[0], blocks({3, 4, 5}));
+}
+
+TEST(PrefixCacheTest, OfDuplicatesThatNobodyHoldsOneIsKept) {
+  Cache cache(8);
+  const Tokens tokens = counted(0, 9);
+  HashChain chain;
+  cache.kv.extend(chain, {tokens, {}}, "");
+  for (const SeqId seq_id : {kFirst, kSecond}) {
+    cache.kv.add_sequence(seq_id, 32);
+    ASSERT_TRUE(cache.kv.allocate_slots(seq_id, 8));
+  }
+  for (const SeqId seq_id : {kFirst, kSecond})
+    cache.kv.index_blocks(seq_id, chain, {tokens, {}}, 8);
+  for (const SeqId seq_id : {kFirst, kSecond}) {
+    cache.kv.release(seq_id);
+    cache.kv.check_invariants();
+  }
+  EXPECT_EQ(cache.kv.num_cached_blocks(), 2);
+  EXPECT_EQ(cache.look(tokens).num_tokens, 8);
+  // What was a copy is taken before what never held anything.
+  cache.run(kThird, counted(50, 8));
+  EXPECT_EQ(cache.table(kThird), blocks({1, 2}));
 }
 
 TEST(PrefixCacheTest, ForgottenBlocksAndWhatStandsBehindThemAreNotShared) {

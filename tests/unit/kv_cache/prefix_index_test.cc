@@ -74,10 +74,14 @@ TEST(PrefixIndexTest, DuplicatesHaveOneContentAndTheFirstIsFound) {
   const BlockHash h = hash(1);
   const BlockKey key{.group = 0, .parent = kNoContent, .hash = h, .token_ids = kOneToFour};
   index.insert(BlockId(5), key);
+  EXPECT_FALSE(index.has_twin(BlockId(5)));
   index.insert(BlockId(2), key);
   EXPECT_EQ(index.find(key), BlockId(5));
   EXPECT_EQ(index.content(BlockId(5)), index.content(BlockId(2)));
+  EXPECT_TRUE(index.has_twin(BlockId(5)) && index.has_twin(BlockId(2)));
+  EXPECT_FALSE(index.has_twin(BlockId(3)));
   index.erase(BlockId(5));
+  EXPECT_FALSE(index.has_twin(BlockId(2)));
   EXPECT_EQ(index.find(key), BlockId(2));
   index.check_invariants();
 }
