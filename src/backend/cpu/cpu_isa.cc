@@ -2,6 +2,8 @@
 #include "backend/cpu/cpu_isa.h"
 
 #include "backend/cpu/avx2/kernels.h"
+#include "backend/cpu/avx512/kernels.h"
+#include "backend/cpu/avx512_vnni/kernels.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/scalar/kernels.h"
 #include "base/check.h"
@@ -45,8 +47,12 @@ struct IsaRow {
 
 #if defined(__x86_64__)
 constexpr const KernelTable* kAvx2Table = &kAvx2Kernels;
+constexpr const KernelTable* kAvx512Table = &kAvx512Kernels;
+constexpr const KernelTable* kAvx512VnniTable = &kAvx512VnniKernels;
 #else
 constexpr const KernelTable* kAvx2Table = nullptr;
+constexpr const KernelTable* kAvx512Table = nullptr;
+constexpr const KernelTable* kAvx512VnniTable = nullptr;
 #endif
 
 // In the order in which `auto` prefers them, the best last.
@@ -55,8 +61,10 @@ constexpr IsaRow kIsas[] = {
     {CpuIsa::kScalar, "scalar", &kScalarKernels, needs_nothing, ""},
     {CpuIsa::kAvx2, "avx2", kAvx2Table, has_avx2, "avx2, fma and f16c"},
     {CpuIsa::kAvxVnni, "avx_vnni", nullptr, has_avx_vnni, "avx2, fma, f16c and avx_vnni"},
-    {CpuIsa::kAvx512, "avx512", nullptr, has_avx512, "avx512f, avx512bw, avx512vl and avx512dq"},
-    {CpuIsa::kAvx512Vnni, "avx512_vnni", nullptr, has_avx512_vnni, "avx512 and avx512_vnni"},
+    {CpuIsa::kAvx512, "avx512", kAvx512Table, has_avx512,
+     "avx512f, avx512bw, avx512vl and avx512dq"},
+    {CpuIsa::kAvx512Vnni, "avx512_vnni", kAvx512VnniTable, has_avx512_vnni,
+     "avx512 and avx512_vnni"},
     {CpuIsa::kAmx, "amx", nullptr, has_amx, "avx512_vnni, amx_tile and amx_int8"},
 };
 

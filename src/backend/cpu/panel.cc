@@ -43,7 +43,7 @@ void put_quads(Group& group, const RowPlace& at, const std::uint8_t* values) {
   const int byte = at.in_half * 4;
   for (int q = 0; q < 4; ++q) {
     const std::uint32_t nibbles = (quads[q] & 0x0f0f0f0fu) | (quads[q + 4] & 0x0f0f0f0fu) << 4;
-    std::memcpy(&group.nibbles[at.half][q][byte], &nibbles, sizeof(nibbles));
+    std::memcpy(&group.nibbles[q][at.half][byte], &nibbles, sizeof(nibbles));
   }
   if constexpr (HasFifths<Group>) {
     std::uint32_t fifths = 0;
@@ -58,7 +58,7 @@ template <typename Group>
 int quad_value(const Group& group, const RowPlace& at, int c) {
   const int quad = c / 4;
   const int byte = at.in_half * 4 + c % 4;
-  int value = group.nibbles[at.half][quad % 4][byte] >> (quad < 4 ? 0 : 4) & 0x0f;
+  int value = group.nibbles[quad % 4][at.half][byte] >> (quad < 4 ? 0 : 4) & 0x0f;
   if constexpr (HasFifths<Group>) value += 16 * (group.fifths[at.half][byte] >> quad & 1);
   return value;
 }
@@ -66,13 +66,13 @@ int quad_value(const Group& group, const RowPlace& at, int c) {
 template <typename Group>
 void put_pairs(Group& group, const RowPlace& at, const std::int8_t* values) {
   for (int pair = 0; pair < kPanelGroup / 2; ++pair) {
-    std::memcpy(&group.pairs[at.half][pair][at.in_half * 2], values + 2 * pair, 2);
+    std::memcpy(&group.pairs[pair][at.half][at.in_half * 2], values + 2 * pair, 2);
   }
 }
 
 template <typename Group>
 int pair_value(const Group& group, const RowPlace& at, int c) {
-  return group.pairs[at.half][c / 2][at.in_half * 2 + c % 2];
+  return group.pairs[c / 2][at.half][at.in_half * 2 + c % 2];
 }
 
 // --- one block of one row, in and out ---
@@ -171,7 +171,7 @@ struct SixthBlock {
       PanelQ6_K::Group& group = panel.groups[g];
       put_pairs(group, at, values + g * kPanelGroup);
       for (int sixteen = 0; sixteen < 2; ++sixteen) {
-        std::int8_t* twins = &group.scales[at.half][sixteen][at.in_half * 2];
+        std::int8_t* twins = &group.scales[sixteen][at.half][at.in_half * 2];
         twins[0] = twins[1] = block.scales[2 * g + sixteen];
       }
     }
@@ -182,7 +182,7 @@ struct SixthBlock {
     for (int g = 0; g < kSuperGroups; ++g) {
       const PanelQ6_K::Group& group = panel.groups[g];
       for (int c = 0; c < kPanelGroup; ++c) {
-        const int scale = group.scales[at.half][c / 16][at.in_half * 2];
+        const int scale = group.scales[c / 16][at.half][at.in_half * 2];
         out[g * kPanelGroup + c] =
             d * static_cast<float>(scale) * static_cast<float>(pair_value(group, at, c));
       }

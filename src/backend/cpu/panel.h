@@ -6,8 +6,9 @@
 //   pair    2 columns of 8 rows, 16 bytes                                  (16-bit products)
 //   column  1 column of 16 rows                                            (floats)
 //
-// The first index of 2 is the half of the panel, 8 rows each. Rows past the end of a matrix are
-// zeros. Units with -m flags read these structs; what is declared here is compiled without.
+// The last index of 2 is the half of the panel, 8 rows each: one load of 32 bytes brings a quad of
+// half the rows, one of 64 bytes a quad of all. Rows past the end of a matrix are zeros. Units with
+// -m flags read these structs; what is declared here is compiled without.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +22,27 @@ inline constexpr int kPanelRows = 16;
 inline constexpr int kPanelGroup = 32;  // columns that share a scale
 inline constexpr int kSuperGroups = 8;  // groups of a block of the K types
 
-// Quad q of a half: q < 4 in the low nibbles of nibbles[half][q], else in the high ones of
-// nibbles[half][q - 4]. Bit q of fifths[half][i] is bit 4 of byte i of quad q.
+// Quad q of a half: q < 4 in the low nibbles of nibbles[q][half], else in the high ones of
+// nibbles[q - 4][half]. Bit q of fifths[half][i] is bit 4 of byte i of quad q.
 struct PanelQ4_0 {
   std::uint16_t scales[kPanelRows];  // binary16, as in the file
-  std::uint8_t nibbles[2][4][32];
+  std::uint8_t nibbles[4][2][32];
 };
 struct PanelQ4_1 {
   std::uint16_t scales[kPanelRows];
   std::uint16_t mins[kPanelRows];
-  std::uint8_t nibbles[2][4][32];
+  std::uint8_t nibbles[4][2][32];
 };
 struct PanelQ5_0 {
   std::uint16_t scales[kPanelRows];
   std::uint8_t fifths[2][32];
-  std::uint8_t nibbles[2][4][32];
+  std::uint8_t nibbles[4][2][32];
 };
 struct PanelQ5_1 {
   std::uint16_t scales[kPanelRows];
   std::uint16_t mins[kPanelRows];
   std::uint8_t fifths[2][32];
-  std::uint8_t nibbles[2][4][32];
+  std::uint8_t nibbles[4][2][32];
 };
 
 // Eight groups: scale = d * scales, minimum = -(dmin * mins).
@@ -49,7 +50,7 @@ struct PanelQ4_K {
   struct Group {
     std::uint8_t scales[kPanelRows];
     std::uint8_t mins[kPanelRows];
-    std::uint8_t nibbles[2][4][32];
+    std::uint8_t nibbles[4][2][32];
   };
   std::uint16_t d[kPanelRows];
   std::uint16_t dmin[kPanelRows];
@@ -60,7 +61,7 @@ struct PanelQ5_K {
     std::uint8_t scales[kPanelRows];
     std::uint8_t mins[kPanelRows];
     std::uint8_t fifths[2][32];
-    std::uint8_t nibbles[2][4][32];
+    std::uint8_t nibbles[4][2][32];
   };
   std::uint16_t d[kPanelRows];
   std::uint16_t dmin[kPanelRows];
@@ -69,14 +70,14 @@ struct PanelQ5_K {
 
 struct PanelQ8_0 {
   std::uint16_t scales[kPanelRows];
-  std::int8_t pairs[2][16][16];
+  std::int8_t pairs[16][2][16];
 };
 // weight = d * scale * value, a scale for every 16 columns: those of 8 rows, each twice, as the
 // values of a pair stand.
 struct PanelQ6_K {
   struct Group {
-    std::int8_t scales[2][2][16];  // [half][first or last 16 columns]
-    std::int8_t pairs[2][16][16];
+    std::int8_t scales[2][2][16];  // [first or last 16 columns][half]
+    std::int8_t pairs[16][2][16];
   };
   std::uint16_t d[kPanelRows];
   Group groups[kSuperGroups];

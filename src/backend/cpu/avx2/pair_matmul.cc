@@ -17,7 +17,7 @@ class BytePanel {
                 panel * (weight.num_cols / kPanelGroup)) {}
 
   TVLLM_INLINE __m256i pair(std::int64_t g, int half, int pair) const {
-    return _mm256_cvtepi8_epi16(load_half_bytes(groups_[g].pairs[half][pair]));
+    return _mm256_cvtepi8_epi16(load_half_bytes(groups_[g].pairs[pair][half]));
   }
   TVLLM_INLINE __m256 scales(std::int64_t g, int half) const {
     return _mm256_cvtph_ps(load_half_bytes(groups_[g].scales + 8 * half));
@@ -36,8 +36,8 @@ class SixBitPanel {
 
   TVLLM_INLINE __m256i pair(std::int64_t g, int half, int pair) const {
     const PanelQ6_K::Group& group = group_at(g);
-    return _mm256_mullo_epi16(_mm256_cvtepi8_epi16(load_half_bytes(group.pairs[half][pair])),
-                              _mm256_cvtepi8_epi16(load_half_bytes(group.scales[half][pair / 8])));
+    return _mm256_mullo_epi16(_mm256_cvtepi8_epi16(load_half_bytes(group.pairs[pair][half])),
+                              _mm256_cvtepi8_epi16(load_half_bytes(group.scales[pair / 8][half])));
   }
   TVLLM_INLINE __m256 scales(std::int64_t g, int half) const {
     return _mm256_cvtph_ps(load_half_bytes(blocks_[g / kSuperGroups].d + 8 * half));

@@ -21,7 +21,7 @@ TVLLM_INLINE __m256 bytes_to_floats(const std::uint8_t* bytes) {
 
 template <typename Group>
 TVLLM_INLINE __m256i nibbles_of(const Group& group, int half, int quad) {
-  const __m256i both = load_bytes(group.nibbles[half][quad % 4]);
+  const __m256i both = load_bytes(group.nibbles[quad % 4][half]);
   const __m256i mine = quad < 4 ? both : _mm256_srli_epi16(both, 4);
   return _mm256_and_si256(mine, _mm256_set1_epi8(0x0f));
 }
