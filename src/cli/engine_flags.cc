@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::int32_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-// The events of a step must fit many times over.
-constexpr std::uint64_t kMinTraceBytes = 64 << 10;
+// A snapshot of some thousand sequences must fit, or a reader would never get one whole.
+constexpr std::uint64_t kMinTraceBytes = 4 << 20;
 constexpr std::uint64_t kMaxTraceBytes = 1 << 30;
 constexpr std::uint64_t kDefaultTraceBytes = 8 << 20;
 

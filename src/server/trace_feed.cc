@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/trace_feed.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/strings.h"
 #include "server/openai/api_error.h"
+#include "server/request_id.h"
 #include "server/trace_json.h"
 
 namespace tvllm::server {
@@ -34,7 +38,7 @@ std::string_view query_value(std::string_view target, std::string_view name) {
 }  // namespace
 
 TraceFeed::TraceFeed(trace::TraceRing* ring, const tokenizer::Tokenizer& tokenizer, Post post)
-    : ring_(ring), tokenizer_(tokenizer), post_(std::move(post)) {
+    : ring_(ring), tokenizer_(tokenizer), post_(std::move(post)), instance_(random_hex(8)) {
   if (ring_ != nullptr) piece_.resize(kPieceEvents);
 }
 
@@ -47,18 +51,30 @@ void TraceFeed::add_route(Router& router) {
 }
 
 // A client that comes back says what it has seen; that wins over how it first asked.
-Result<std::uint64_t> TraceFeed::wanted_number(const HttpRequest& request) {
-  const std::string_view last_seen = request.header("last-event-id");
+Result<std::uint64_t> TraceFeed::wanted_number(const HttpRequest& request) const {
+  if (const std::string_view id = request.header("last-event-id"); !id.empty())
+    return number_after(id);
   const std::string_view from = query_value(request.target, "from");
-  const std::string_view text = last_seen.empty() ? from : last_seen;
-  if (text.empty()) return kFromNowOn;
-  const std::optional<std::int64_t> number = parse_int64(text);
+  if (from.empty()) return kFromNowOn;
+  const std::optional<std::int64_t> number = parse_int64(from);
   if (!number || *number < 0) {
-    const char* const name = last_seen.empty() ? "from" : "Last-Event-ID";
     return invalid_argument(
-        str_cat(name, " must be the number of an event, 0 or more; got ", quoted(text)), name);
+        str_cat("from must be the number of an event, 0 or more; got ", quoted(from)), "from");
   }
-  return static_cast<std::uint64_t>(*number) + (last_seen.empty() ? 0 : 1);
+  return static_cast<std::uint64_t>(*number);
+}
+
+Result<std::uint64_t> TraceFeed::number_after(std::string_view last_event_id) const {
+  const std::size_t dash = last_event_id.find('-');
+  const std::optional<std::int64_t> number =
+      dash == std::string_view::npos ? std::nullopt : parse_int64(last_event_id.substr(dash + 1));
+  if (!number || *number < 0) {
+    return invalid_argument(
+        str_cat("Last-Event-ID must be the id of an event; got ", quoted(last_event_id)),
+        "Last-Event-ID");
+  }
+  if (last_event_id.substr(0, dash) != instance_) return kFromNowOn;
+  return static_cast<std::uint64_t>(*number) + 1;
 }
 
 void TraceFeed::open(const std::shared_ptr<Exchange>& exchange) {
@@ -80,7 +96,7 @@ void TraceFeed::open(const std::shared_ptr<Exchange>& exchange) {
     return;
   }
   exchange->begin_stream();
-  append_trace_event(exchange->events(), kNoEventNumber, ring_->info(), tokenizer_);
+  append_trace_event(exchange->events(), {}, ring_->info(), tokenizer_);
   exchange->flush();
   const std::uint64_t next = ring_->next();
   if (*wanted > next) wants_snapshot_ = true;
@@ -119,7 +135,7 @@ bool TraceFeed::send_news(Reader& reader) {
       wants_snapshot_ = true;
     }
     for (std::size_t e = 0; e < piece.num_events; ++e)
-      append_trace_event(out, piece.first + e, piece_[e], tokenizer_);
+      append_trace_event(out, str_cat(instance_, '-', piece.first + e), piece_[e], tokenizer_);
     reader.next = piece.first + piece.num_events;
     exchange.flush();
     if (piece.num_events < piece_.size()) return false;

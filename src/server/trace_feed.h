@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -50,8 +51,9 @@ class TraceFeed {
     std::uint64_t next = 0;
   };
 
-  // Where a reader wants to begin; nothing: with what comes.
-  static Result<std::uint64_t> wanted_number(const HttpRequest& request);
+  // Where a reader wants to begin.
+  Result<std::uint64_t> wanted_number(const HttpRequest& request) const;
+  Result<std::uint64_t> number_after(std::string_view last_event_id) const;
 
   void open(const std::shared_ptr<Exchange>& exchange);
   void drop_gone();
@@ -61,6 +63,8 @@ class TraceFeed {
   trace::TraceRing* const ring_;
   const tokenizer::Tokenizer& tokenizer_;
   const Post post_;
+  // Ids are "instance-number": a number that a server of earlier gave means nothing here.
+  const std::string instance_;
   std::vector<Reader> readers_;
   std::vector<trace::TraceEvent> piece_;  // copied out of the ring, before it is formatted
   bool is_pump_posted_ = false;

@@ -61,10 +61,10 @@ void append_list(std::string& out, const TraceEvent& event) {
 
 }  // namespace
 
-void append_trace_event(std::string& out, std::uint64_t number, const TraceEvent& event,
+void append_trace_event(std::string& out, std::string_view id, const TraceEvent& event,
                         const tokenizer::Tokenizer& tokenizer) {
   const trace::KindInfo& info = trace::kind_info(event.kind);
-  if (number != kNoEventNumber) str_append(out, "id: ", number, "\n");
+  if (!id.empty()) str_append(out, "id: ", id, "\n");
   str_append(out, "data: {\"kind\":\"", info.name, "\"");
   if (event.kind == EventKind::kEngineInfo) {
     str_append(out, ",\"version\":", kTraceFormatVersion);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "trace/trace_event.h"
 
@@ -16,10 +17,9 @@ namespace tvllm::server {
 // Grows only by kinds and fields; anything else is a new number.
 inline constexpr int kTraceFormatVersion = 1;
 
-// One server-sent event: "id: 7\ndata: {...}\n\n". Without a number there is no id line.
-void append_trace_event(std::string& out, std::uint64_t number, const trace::TraceEvent& event,
+// One server-sent event: "id: 3f9a-7\ndata: {...}\n\n". Without an id there is no id line.
+void append_trace_event(std::string& out, std::string_view id, const trace::TraceEvent& event,
                         const tokenizer::Tokenizer& tokenizer);
-inline constexpr std::uint64_t kNoEventNumber = 0;
 
 // So many events were overtaken before this reader took them.
 void append_trace_gap(std::string& out, std::uint64_t num_lost);

@@ -67,7 +67,7 @@ void ServerTest::start(Setup setup) {
                                .vocab_size = 264,
                                .defaults = setup.defaults,
                                .created = 1234567890},
-                              *engine_);
+                              *engine_, setup.trace);
   ASSERT_TRUE(server.has_value()) << server.error().message;
   server_ = std::move(*server);
 }

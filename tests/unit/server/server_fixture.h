@@ -45,6 +45,7 @@ class ServerTest : public ::testing::Test {
     std::string_view chat_template = kChatTemplate;
     std::string_view missing_bytes{};
     testing::FakeEngine::Options engine{.eos = testing::kEndOfText};
+    trace::TraceRing* trace = nullptr;
   };
 
   void start() { start(Setup{}); }
