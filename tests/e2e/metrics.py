@@ -35,6 +35,15 @@ def num_steps(http):
     return metrics(http)["vllm:iteration_tokens_total_count"]
 
 
+def settled(http):
+    """The metrics when the engine has counted its last step."""
+    before = None
+    while before != (now := num_steps(http)):
+        before = now
+        time.sleep(0.05)
+    return metrics(http)
+
+
 def num_ended(http):
     return sum(value for key, value in metrics(http).items() if key.startswith("vllm:request_success_total{"))
 

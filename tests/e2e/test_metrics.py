@@ -6,19 +6,10 @@ import subprocess
 import time
 
 from http_client import HttpClient
-from metrics import metrics, num_steps
+from metrics import settled
 from server_process import BINARY, MODEL
 
 COMPLETIONS = "/v1/completions"
-
-
-def settled(http):
-    """When the engine has counted its last step."""
-    before = None
-    while before != (now := num_steps(http)):
-        before = now
-        time.sleep(0.05)
-    return metrics(http)
 
 
 def test_counts_are_those_of_the_answers(start_server):

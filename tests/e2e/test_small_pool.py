@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A KV cache that is too small for what comes (cases KV-03, KV-05)."""
+import contextlib
+import http.client
 import json
 import random
 import socket
@@ -142,3 +144,37 @@ def test_no_block_is_lost_over_aborts_errors_and_ends(start_server, caching, num
     # What is cached can be had: this one needs the whole pool.
     answer = post(server, model, NUM_BLOCKS * BLOCK_SIZE - 8, max_tokens=8)
     assert answer.status == 200, answer.body
+
+
+# Five minutes of the same with everything on: aborts, preemption, sharing, a reader of the trace.
+@pytest.mark.slow
+def test_a_soak_keeps_memory_and_blocks(start_server):
+    server = start_server("--num-gpu-blocks-override", NUM_BLOCKS)
+    model = server.http.get("/v1/models").json["data"][0]
+    soak(server, model["id"], 400, 0)
+    memory, end, rounds = server.memory_bytes(), time.monotonic() + 300, 0
+    with Watchdog(server), contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", server.port)) as trace:
+        trace.request("GET", "/trace/events")
+        reader = threading.Thread(target=trace.getresponse().read, daemon=True)
+        reader.start()
+        while time.monotonic() < end:
+            rounds += 1
+            soak(server, model["id"], 200, rounds)
+            wait_idle(server.http)
+            used, cached, free = blocks(server.http)
+            assert (used, cached + free) == (0, NUM_BLOCKS), rounds
+            assert server.memory_bytes() < 1.05 * memory, rounds
+    values = metrics(server.http)
+    assert values["vllm:num_preemptions_total"] > 0 and values["vllm:prefix_cache_hits_total"] > 0
+
+
+# The second time a request needs room for its answer beside the cached one; after that nothing is new.
+def test_the_same_load_again_takes_no_more_memory(start_server):
+    server = start_server()
+    model = server.http.get("/v1/models").json["data"][0]
+    memory = []
+    for _ in range(4):
+        all_at_once(lambda i: post(server, model, 200, seed=i, max_tokens=40), range(32))
+        memory.append(server.memory_bytes())
+    assert memory[3] < 1.01 * memory[1] < 1.2 * memory[0], memory
