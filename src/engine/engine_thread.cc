@@ -27,21 +27,34 @@ EngineThread::~EngineThread() {
   stop();
 }
 
+Status EngineThread::check_running() const {
+  const EngineState now = state();
+  if (now == EngineState::kRunning) return {};
+  return make_error(ErrorCode::kUnavailable, now == EngineState::kFailed
+                                                 ? "the engine has failed"
+                                                 : "the engine is shutting down");
+}
+
 Result<SeqId> EngineThread::submit(std::shared_ptr<const Request> request, TokenEventSink& sink) {
-  if (state() != EngineState::kRunning) {
-    return make_error(ErrorCode::kUnavailable, state() == EngineState::kFailed
-                                                   ? "the engine has failed"
-                                                   : "the engine is shutting down");
-  }
+  TVLLM_RETURN_IF_ERROR(check_running());
   TVLLM_RETURN_IF_ERROR(scheduler_->check_fits(*request));
   const SeqId seq_id(next_seq_id_.fetch_add(1, std::memory_order_relaxed));
   num_accepted_.fetch_add(1, std::memory_order_acq_rel);
   if (!inbox_.push({seq_id, std::move(request), &sink})) {
-    num_accepted_.fetch_sub(1, std::memory_order_acq_rel);
+    take_back_acceptance();
+    // An inbox that was closed meanwhile is no full one.
+    TVLLM_RETURN_IF_ERROR(check_running());
     return make_error(ErrorCode::kResourceExhausted,
                       "too many requests are waiting; try again later");
   }
   return seq_id;
+}
+
+// wait_idle() may be waiting for this one to be taken in.
+void EngineThread::take_back_acceptance() {
+  MutexLock lock(stats_mutex_);
+  num_accepted_.fetch_sub(1, std::memory_order_acq_rel);
+  idle_cv_.notify_all();
 }
 
 void EngineThread::cancel(SeqId seq_id) {
@@ -139,6 +152,7 @@ void EngineThread::fail(EngineCore& core, std::string_view why) {
     MutexLock lock(stats_mutex_);
     stats_.num_running = 0;
     stats_.num_waiting = 0;
+    stats_.num_used_blocks = 0;
     num_in_stats_ = num_taken_in_;
     idle_ = true;
     idle_cv_.notify_all();

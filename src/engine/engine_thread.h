@@ -50,6 +50,10 @@ class EngineThread final : public EngineClient {
   void stop();
 
  private:
+  // kUnavailable if it has failed or shuts down.
+  Status check_running() const;
+  void take_back_acceptance() TVLLM_EXCLUDES(stats_mutex_);
+
   void run();
   bool take_in(EngineCore& core, bool wait);
   void publish_stats(const EngineCore& core);

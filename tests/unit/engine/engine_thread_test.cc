@@ -156,6 +156,7 @@ TEST(EngineThreadTest, AStepThatThrowsFailsEveryRequestAndTheEngine) {
   engine.stop();
   EXPECT_EQ(num_failures, 1);
   EXPECT_EQ(engine.state(), EngineState::kFailed);
+  EXPECT_EQ(engine.stats().num_used_blocks, 0);
   EXPECT_EQ(engine.submit(make_request({}), events).error().code, ErrorCode::kUnavailable);
 }
 
