@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/cpu/avx2/kernels.h"
 #include "backend/cpu/avx512/activations.h"
 #include "backend/cpu/avx512/kernels.h"
 #include "backend/cpu/panel.h"
@@ -36,11 +35,11 @@ const KernelTable kAvx512Kernels = {
     .quantize_rows = avx512::quantize_rows,
     .matmul_scratch_bytes = no_scratch,
     .matmul = matmul,
-    .rms_norm = avx2::rms_norm,
-    .silu_and_mul = avx2::silu_and_mul,
-    .rope_and_store = avx2::rope_and_store,
-    .attention_scratch_bytes = avx2::attention_scratch_bytes,
-    .attend_split = avx2::attend_split,
+    .rms_norm = avx512::rms_norm,
+    .silu_and_mul = avx512::silu_and_mul,
+    .rope_and_store = avx512::rope_and_store,
+    .attention_scratch_bytes = avx512::attention_scratch_bytes,
+    .attend_split = avx512::attend_split,
 };
 
 }  // namespace tvllm::cpu
