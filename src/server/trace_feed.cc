@@ -95,10 +95,11 @@ void TraceFeed::open(const std::shared_ptr<Exchange>& exchange) {
                    str_cat("The trace has ", kMaxReaders, " readers already; try again later"))));
     return;
   }
+  // Before the client can see that it is connected: what happens from then on is for it.
+  const std::uint64_t next = ring_->next();
   exchange->begin_stream();
   append_trace_event(exchange->events(), {}, ring_->info(), tokenizer_);
   exchange->flush();
-  const std::uint64_t next = ring_->next();
   if (*wanted > next) wants_snapshot_ = true;
   readers_.push_back({exchange, std::min(*wanted, next)});
   pump();
