@@ -4,6 +4,7 @@
 // Rows are (token, head) pairs, kRowTile of them at a time. A score is a sum of 16 lanes over the
 // chunks of 16 elements of a head, then of the lanes in a fixed tree; a result is a sum over the
 // positions in order. So a row's bits do not depend on the tile that it is computed in.
+#include "backend/cpu/avx512/elements.h"
 #include "backend/cpu/avx512/kernels.h"
 #include "backend/cpu/avx512/math.h"
 
@@ -18,35 +19,6 @@ constexpr int kScoreStride = kSplitLen;
 
 // Fewer rows read the cache's own elements; for more a block is converted once.
 constexpr int kFewRows = 2 * kRowTile;
-
-struct Singles {
-  using Element = float;
-  static TVLLM_INLINE __m512 load(const float* p) { return _mm512_loadu_ps(p); }
-  static TVLLM_INLINE __m512 load(const float* p, __mmask16 lanes) {
-    return _mm512_maskz_loadu_ps(lanes, p);
-  }
-};
-
-struct Halves {
-  using Element = std::uint16_t;
-  static TVLLM_INLINE __m512 load(const std::uint16_t* p) {
-    return _mm512_cvtph_ps(load_half_bytes(p));
-  }
-  static TVLLM_INLINE __m512 load(const std::uint16_t* p, __mmask16 lanes) {
-    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, p));
-  }
-};
-
-struct BrainHalves {
-  using Element = std::uint16_t;
-  static TVLLM_INLINE __m512 widen(__m256i halves) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
-  }
-  static TVLLM_INLINE __m512 load(const std::uint16_t* p) { return widen(load_half_bytes(p)); }
-  static TVLLM_INLINE __m512 load(const std::uint16_t* p, __mmask16 lanes) {
-    return widen(_mm256_maskz_loadu_epi16(lanes, p));
-  }
-};
 
 TVLLM_INLINE __m512 add_quarters(__m512 a, __m512 b) {
   return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));

@@ -2,6 +2,7 @@
 // Weights that are floats in the file: every column of a panel is 16 of them.
 //
 // A sum runs over the columns in order, with fused multiply-adds, in one register.
+#include "backend/cpu/avx512/elements.h"
 #include "backend/cpu/avx512/kernels.h"
 #include "backend/cpu/avx512/panel_matmul.h"
 
@@ -13,25 +14,6 @@ namespace {
 // an addition.
 constexpr int kFloatTileTokens = 12;
 constexpr int kOneTokenPanels = 4;
-
-struct Singles {
-  using Element = float;
-  static TVLLM_INLINE __m512 load(const float* p) { return _mm512_loadu_ps(p); }
-};
-
-struct Halves {
-  using Element = std::uint16_t;
-  static TVLLM_INLINE __m512 load(const std::uint16_t* p) {
-    return _mm512_cvtph_ps(load_half_bytes(p));
-  }
-};
-
-struct BrainHalves {
-  using Element = std::uint16_t;
-  static TVLLM_INLINE __m512 load(const std::uint16_t* p) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_half_bytes(p)), 16));
-  }
-};
 
 template <typename Type, int P, int T>
 void multiply_float_tile(const MatmulArgs& args, std::int64_t row, std::int64_t row_end,
