@@ -69,6 +69,8 @@ struct AttentionShape {
   std::int32_t num_kv_heads = 0;
   std::int32_t head_dim = 0;
   float scale = 0.0f;  // of Q K^T, usually 1 / sqrt(head_dim)
+  // Positions that a token attends to at most, its own and those just before it; 0: all.
+  std::int32_t window = 0;
 };
 
 // Operations run in the order of the calls; results are ready for the host after `synchronize`.
@@ -120,7 +122,8 @@ class Backend {
                                  std::int32_t layer) = 0;
 
   // Causal attention of the Q heads in `qkv` over the cache; out: [num_tokens, num_heads *
-  // head_dim]. K and V are read from the cache alone, also those of this step.
+  // head_dim]. K and V are read from the cache alone, also those of this step; blocks that lie
+  // before the window of a sequence's first token are not read.
   virtual void attention(TensorView qkv, const AttentionShape& shape, const PagedBatch& batch,
                          std::int32_t kv_group, const KvCache& cache, std::int32_t layer,
                          TensorView out) = 0;

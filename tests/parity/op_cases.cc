@@ -183,6 +183,31 @@ void add_attentions(std::vector<OpCase>& cases) {
   }
 }
 
+// Windows around every border there is: of a tile of tokens, of a block, of a split, of a context.
+void add_windows(std::vector<OpCase>& cases) {
+  const std::vector<SequenceLens> ragged = {{1, 1},   {40, 1},  {23, 23},  {300, 5},
+                                            {257, 1}, {64, 19}, {600, 50}, {800, 1}};
+  const auto add = [&](std::int32_t window, std::int32_t num_heads, std::int32_t num_kv_heads,
+                       std::int32_t head_dim, std::int32_t block_size, DType kv_dtype,
+                       std::vector<SequenceLens> sequences) {
+    add_attention(cases, num_heads, num_kv_heads, head_dim, block_size, kv_dtype,
+                  std::move(sequences));
+    cases.back().window = window;
+  };
+  for (const std::int32_t window :
+       {1, 2, 3, 7, 15, 16, 17, 31, 100, 255, 256, 257, 270, 512, 600, 801}) {
+    add(window, 3, 1, 16, 16, DType::kF32, ragged);
+    add(window, 4, 1, 20, 4, DType::kF16, {{300, 31}, {513, 1}, {531, 40}});
+  }
+  for (const DType kv_dtype : {DType::kF16, DType::kBF16}) {
+    add(512, 4, 1, 256, 16, kv_dtype, {{700, 20}, {1030, 1}, {512, 1}, {513, 3}});  // Gemma's
+    add(9, 6, 2, 6, 128, kv_dtype, ragged);
+  }
+  // A few decodes, where the splits of one sequence go to several workers.
+  add(600, 2, 1, 32, 16, DType::kF32, {{1100, 1}});
+  add(257, 2, 1, 32, 16, DType::kBF16, {{1030, 1}, {770, 5}});
+}
+
 }  // namespace
 
 std::string_view name_of(OpKind op) {
@@ -223,6 +248,7 @@ std::string name_of(const OpCase& c) {
     str_append(name, " rope ", c.rope_dim,
                c.rope_style == RopeStyle::kHalves ? " halves" : " interleaved");
   }
+  if (c.window > 0) str_append(name, " window ", c.window);
   for (const SequenceLens& lens : c.sequences) {
     str_append(name, " ", lens.num_new, "@", lens.context_len);
   }
@@ -235,6 +261,7 @@ std::vector<OpCase> op_cases() {
   add_row_operations(cases);
   add_rotations(cases);
   add_attentions(cases);
+  add_windows(cases);
   return cases;
 }
 

@@ -52,6 +52,7 @@ struct OpCase {
   std::int32_t rope_dim = 0;  // 0: attention over vectors that do not rotate
   RopeStyle rope_style = RopeStyle::kInterleaved;
   std::int32_t block_size = 16;
+  std::int32_t window = 0;  // positions that a token attends to at most; 0: all
   DType kv_dtype = DType::kF32;
   std::vector<SequenceLens> sequences;
 

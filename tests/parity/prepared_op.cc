@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/parity/prepared_op.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -273,7 +274,7 @@ class Attention final : public PreparedOp {
         inv_freqs_(inverse_frequencies(c.rope_dim > 0 ? c.rope_dim : 2)),
         rope_{c.rope_style, c.rope_dim > 0 ? c.rope_dim : 2, inv_freqs_},
         shape_{c.num_heads, c.num_kv_heads, c.head_dim,
-               1.0f / std::sqrt(static_cast<float>(c.head_dim))},
+               1.0f / std::sqrt(static_cast<float>(c.head_dim)), c.window},
         contexts_(c.block_size),
         batch_(c.block_size) {
     std::int32_t num_blocks = 1;
@@ -320,7 +321,9 @@ class Attention final : public PreparedOp {
           if (case_.op == OpKind::kAttention) {
             const Keys& of_head =
                 keys[static_cast<std::size_t>(h / (case_.num_heads / case_.num_kv_heads))];
-            q = naive::attend(q, of_head.k, of_head.v, i + 1, static_cast<double>(shape_.scale));
+            const std::int32_t begin = case_.window > 0 ? std::max(0, i + 1 - case_.window) : 0;
+            q = naive::attend(q, of_head.k, of_head.v, begin, i + 1,
+                              static_cast<double>(shape_.scale));
           }
           out.insert(out.end(), q.begin(), q.end());
         }

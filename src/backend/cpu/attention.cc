@@ -47,6 +47,7 @@ struct AttentionRunner::Call {
   std::int32_t heads_per_kv;
   std::int32_t head_dim;
   float scale;
+  std::int32_t window;
 
   std::int64_t partial_len() const { return kHeader + head_dim; }
   std::size_t tile_partial_bytes() const {
@@ -54,13 +55,31 @@ struct AttentionRunner::Call {
                          sizeof(float));
   }
 
-  // Rows of a tile that see something of `split` join those of the splits before it.
+  // The first position that the token at `position` sees; negative when that is 0. Without a window
+  // it is so for a whole tile that counts on from it.
+  std::int32_t window_begin(std::int32_t position) const {
+    return window == 0 ? -kTileLen : position + 1 - window;
+  }
+  std::int32_t first_split_of(std::int32_t position) const {
+    return std::max(window_begin(position), 0) / kSplitLen;
+  }
+
+  // Rows of a tile that see something of `split` join those of the splits before it, whichever of
+  // them the tile has: a row that sees nothing of a split has nothing there.
   void merge(const Tile& tile, std::int32_t split, float* into, const float* from) const {
     const std::int32_t first_seeing = split * kSplitLen - tile.first_position;
     for (std::int32_t t = std::max(0, first_seeing); t < tile.num_tokens; ++t) {
+      const std::int32_t first_split = first_split_of(tile.first_position + t);
+      if (split < first_split) break;  // left behind by the later tokens too
       for (std::int32_t h = 0; h < heads_per_kv; ++h) {
         const std::int64_t row = std::int64_t{t} * heads_per_kv + h;
-        merge_row(into + row * partial_len(), from + row * partial_len(), head_dim);
+        float* to = into + row * partial_len();
+        const float* read = from + row * partial_len();
+        if (split == first_split) {
+          std::copy_n(read, partial_len(), to);
+        } else {
+          merge_row(to, read, head_dim);
+        }
       }
     }
   }
@@ -80,15 +99,16 @@ struct AttentionRunner::Call {
 void AttentionRunner::run(ConstFloatMatrix qkv, const backend::AttentionShape& shape,
                           const backend::PagedBatch& batch, const backend::PagedKvView& view,
                           const KvLayer& layer, FloatMatrix out) {
-  list_tiles(batch, view);
-  if (tiles_.empty()) return;
   const Call call{qkv,
                   out,
                   layer,
                   shape.num_kv_heads,
                   shape.num_heads / shape.num_kv_heads,
                   shape.head_dim,
-                  shape.scale};
+                  shape.scale,
+                  shape.window};
+  list_tiles(call, batch, view);
+  if (tiles_.empty()) return;
   const std::size_t kernel_bytes = to_cache_line(kernels_.attention_scratch_bytes(
       std::int64_t{kTileLen} * call.heads_per_kv, call.head_dim, layer.block_size));
   worker_scratch_.reserve(pool_.num_threads(), kernel_bytes + 2 * call.tile_partial_bytes());
@@ -106,7 +126,7 @@ void AttentionRunner::run(ConstFloatMatrix qkv, const backend::AttentionShape& s
   }
 }
 
-void AttentionRunner::list_tiles(const backend::PagedBatch& batch,
+void AttentionRunner::list_tiles(const Call& call, const backend::PagedBatch& batch,
                                  const backend::PagedKvView& view) {
   tiles_.clear();
   num_splits_ = 0;
@@ -118,9 +138,10 @@ void AttentionRunner::list_tiles(const backend::PagedBatch& batch,
     const BlockId* table = view.blocks.data() + view.block_offsets[s];
     while (token < end) {
       const std::int32_t num_tokens = std::min(kTileLen, end - token);
-      const std::int32_t num_splits = (position + num_tokens - 1) / kSplitLen + 1;
-      tiles_.push_back({token, num_tokens, position, num_splits, num_splits_, table});
-      num_splits_ += num_splits;
+      const std::int32_t split_begin = call.first_split_of(position);
+      const std::int32_t split_end = (position + num_tokens - 1) / kSplitLen + 1;
+      tiles_.push_back({token, num_tokens, position, split_begin, split_end, num_splits_, table});
+      num_splits_ += split_end - split_begin;
       token += num_tokens;
       position += num_tokens;
     }
@@ -133,7 +154,7 @@ void AttentionRunner::attend_split(const Call& call, const Tile& tile, std::int3
   const std::int32_t first_position = split * kSplitLen;
   const std::int32_t context_len = tile.first_position + tile.num_tokens;
   const std::int32_t num_positions = std::min(kSplitLen, context_len - first_position);
-  const std::byte* k_blocks[kSplitLen];
+  const std::byte* k_blocks[kSplitLen];  // blocks before the window too, which nobody reads
   for (std::int32_t p = 0; p < num_positions; p += layer.block_size) {
     const BlockId block = tile.table[(first_position + p) / layer.block_size];
     k_blocks[p / layer.block_size] =
@@ -151,6 +172,7 @@ void AttentionRunner::attend_split(const Call& call, const Tile& tile, std::int3
   args.v_offset = layer.v_offset;
   args.block_size = layer.block_size;
   args.dtype = layer.dtype;
+  args.first_visible = call.window_begin(tile.first_position) - first_position;
   args.num_visible = tile.first_position + 1 - first_position;
   args.num_positions = num_positions;
   args.partials = partials;
@@ -171,8 +193,8 @@ void AttentionRunner::attend_tasks(const Call& call) {
       if (task < 0) break;
       const Tile& tile = tiles_[static_cast<std::size_t>(task / call.num_kv_heads)];
       const auto kv_head = static_cast<std::int32_t>(task % call.num_kv_heads);
-      attend_split(call, tile, kv_head, 0, merged, scratch);
-      for (std::int32_t split = 1; split < tile.num_splits; ++split) {
+      attend_split(call, tile, kv_head, tile.split_begin, merged, scratch);
+      for (std::int32_t split = tile.split_begin + 1; split < tile.split_end; ++split) {
         attend_split(call, tile, kv_head, split, partials, scratch);
         call.merge(tile, split, merged, partials);
       }
@@ -183,7 +205,8 @@ void AttentionRunner::attend_tasks(const Call& call) {
 
 void AttentionRunner::attend_splits(const Call& call) {
   const auto partials_of = [&](const Tile& tile, std::int32_t kv_head, std::int32_t split) {
-    const std::int64_t idx = (tile.first_split + split) * call.num_kv_heads + kv_head;
+    const std::int64_t idx =
+        (tile.first_split + split - tile.split_begin) * call.num_kv_heads + kv_head;
     return reinterpret_cast<float*>(partials_.slice(0) +
                                     static_cast<std::size_t>(idx) * call.tile_partial_bytes());
   };
@@ -199,7 +222,7 @@ void AttentionRunner::attend_splits(const Call& call) {
           tiles_.begin(), tiles_.end(), split_idx,
           [](std::int64_t idx, const Tile& tile) { return idx < tile.first_split; });
       const Tile& tile = *(after - 1);
-      const auto split = static_cast<std::int32_t>(split_idx - tile.first_split);
+      const auto split = tile.split_begin + static_cast<std::int32_t>(split_idx - tile.first_split);
       const auto kv_head = static_cast<std::int32_t>(task % call.num_kv_heads);
       attend_split(call, tile, kv_head, split, partials_of(tile, kv_head, split), scratch);
     }
@@ -208,8 +231,8 @@ void AttentionRunner::attend_splits(const Call& call) {
     for (std::size_t i = begin; i < end; ++i) {
       const Tile& tile = tiles_[i];
       for (std::int32_t kv_head = 0; kv_head < call.num_kv_heads; ++kv_head) {
-        float* merged = partials_of(tile, kv_head, 0);
-        for (std::int32_t split = 1; split < tile.num_splits; ++split) {
+        float* merged = partials_of(tile, kv_head, tile.split_begin);
+        for (std::int32_t split = tile.split_begin + 1; split < tile.split_end; ++split) {
           call.merge(tile, split, merged, partials_of(tile, kv_head, split));
         }
         call.finish(tile, kv_head, merged);

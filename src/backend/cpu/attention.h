@@ -16,7 +16,8 @@ namespace tvllm::cpu {
 // Runs attention over a ragged batch on all workers.
 //
 //   sequence -> tiles of up to 16 tokens -> one task for each KV head of a tile
-//   task     -> splits of 256 positions, each attended on its own, merged in order
+//   task     -> splits of 256 positions, each attended on its own, merged in order; those before
+//               the window of a tile's first token are left out
 //
 // Tasks are handed out one by one, since their costs differ. When there are too few of them for the
 // workers (a few decodes with long contexts), the splits of a task are handed out too and merged
@@ -36,14 +37,16 @@ class AttentionRunner {
     std::int32_t first_token = 0;
     std::int32_t num_tokens = 0;
     std::int32_t first_position = 0;
-    std::int32_t num_splits = 0;
+    std::int32_t split_begin = 0;
+    std::int32_t split_end = 0;
     std::int64_t first_split = 0;  // among the splits of all tiles
     const BlockId* table = nullptr;
   };
   // One call's operands, as the workers see them.
   struct Call;
 
-  void list_tiles(const backend::PagedBatch& batch, const backend::PagedKvView& view);
+  void list_tiles(const Call& call, const backend::PagedBatch& batch,
+                  const backend::PagedKvView& view);
   void attend_tasks(const Call& call);
   void attend_splits(const Call& call);
   // Results of the splits of one task, one after another from `partials`, become rows of `out`.

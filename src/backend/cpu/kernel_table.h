@@ -93,10 +93,12 @@ inline constexpr std::int32_t kSplitLen = 256;
 
 // A few consecutive tokens of one sequence, the query heads of one KV head, and one split.
 //
-//   token t sees the first clamp(num_visible + t, 0, num_positions) positions of the split
+//   token t sees the positions from max(first_visible + t, 0)
+//                         to clamp(num_visible + t, 0, num_positions) - 1 of the split
 //
-// A row (token, head) of `partials` is: the largest score, the sum of exp(score - largest), and the
-// head_dim sums of exp(score - largest) * V. Rows that see nothing are left alone.
+// Blocks before the first one that token 0 sees are not read. A row (token, head) of `partials` is:
+// the largest score, the sum of exp(score - largest), and the head_dim sums of exp(score - largest)
+// * V. Rows that see nothing are left alone.
 struct AttentionSplit {
   const float* q = nullptr;  // head h of token t at t * q_stride + h * head_dim
   std::int64_t q_stride = 0;
@@ -108,6 +110,8 @@ struct AttentionSplit {
   std::int64_t v_offset = 0;                   // bytes from a block's K to its V
   std::int32_t block_size = 0;
   DType dtype = DType::kF32;
+  std::int32_t first_visible = 0;  // negative when a sliding window begins in an earlier split, or
+                                   // there is none
   std::int32_t num_visible = 0;
   std::int32_t num_positions = 0;
   float* partials = nullptr;  // [num_tokens * num_heads, head_dim + 2]

@@ -212,14 +212,14 @@ void rotate(std::span<double> head, std::span<const float> inv_freqs, RopeStyle 
 }
 
 std::vector<double> attend(std::span<const double> q, const Matrix& k, const Matrix& v,
-                           std::int64_t num_positions, double scale) {
-  std::vector<double> weights(static_cast<std::size_t>(num_positions));
-  for (std::int64_t p = 0; p < num_positions; ++p) {
+                           std::int64_t begin, std::int64_t end, double scale) {
+  std::vector<double> weights;
+  for (std::int64_t p = begin; p < end; ++p) {
     double score = 0.0;
     for (std::size_t d = 0; d < q.size(); ++d) {
       score += q[d] * k.at(p, static_cast<std::int64_t>(d));
     }
-    weights[static_cast<std::size_t>(p)] = score * scale;
+    weights.push_back(score * scale);
   }
   const double largest = *std::max_element(weights.begin(), weights.end());
   double sum = 0.0;
@@ -228,9 +228,10 @@ std::vector<double> attend(std::span<const double> q, const Matrix& k, const Mat
     sum += weight;
   }
   std::vector<double> out(q.size());
-  for (std::int64_t p = 0; p < num_positions; ++p) {
+  for (std::int64_t p = begin; p < end; ++p) {
+    const double weight = weights[static_cast<std::size_t>(p - begin)] / sum;
     for (std::size_t d = 0; d < q.size(); ++d) {
-      out[d] += weights[static_cast<std::size_t>(p)] / sum * v.at(p, static_cast<std::int64_t>(d));
+      out[d] += weight * v.at(p, static_cast<std::int64_t>(d));
     }
   }
   return out;

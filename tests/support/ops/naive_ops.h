@@ -56,9 +56,9 @@ Matrix silu_and_mul(const Matrix& gate_up);
 void rotate(std::span<double> head, std::span<const float> inv_freqs, RopeStyle style,
             std::int32_t position);
 
-// Attention of one query over the first `num_positions` rows of k and v, [*, head_dim] each.
+// Attention of one query over the rows begin .. end - 1 of k and v, [*, head_dim] each.
 std::vector<double> attend(std::span<const double> q, const Matrix& k, const Matrix& v,
-                           std::int64_t num_positions, double scale);
+                           std::int64_t begin, std::int64_t end, double scale);
 
 // sum of squared differences / sum of squares of `expected`
 double nmse(std::span<const float> got, std::span<const double> expected);

@@ -20,7 +20,11 @@ constexpr std::int32_t kIntermediate = 288;
 constexpr std::int32_t kRopeDim = 16;
 constexpr float kEps = 1e-5f;
 
-const backend::AttentionShape kShape{kNumHeads, kNumKvHeads, kHeadDim, 0.1767767f};
+// The second layer has a sliding window, which leaves splits behind.
+const backend::AttentionShape kShapes[] = {
+    {kNumHeads, kNumKvHeads, kHeadDim, 0.1767767f},
+    {kNumHeads, kNumKvHeads, kHeadDim, 0.1767767f, 100},
+};
 
 }  // namespace
 
@@ -93,9 +97,10 @@ FloatMatrix TinyModel::forward(const backend::PagedBatch& batch) {
                             rows(normed_));
     }
     backend_.matmul(*layer.qkv, rows(normed_), nullptr, rows(qkv_));
-    backend_.rope_and_write_kv(rows(qkv_), kShape, rope, rows(cos_sin_), batch.kv_groups[0],
-                               *cache_, idx);
-    backend_.attention(rows(qkv_), kShape, batch, 0, *cache_, idx, rows(attended_));
+    const backend::AttentionShape& shape = kShapes[idx];
+    backend_.rope_and_write_kv(rows(qkv_), shape, rope, rows(cos_sin_), batch.kv_groups[0], *cache_,
+                               idx);
+    backend_.attention(rows(qkv_), shape, batch, 0, *cache_, idx, rows(attended_));
     backend_.matmul(*layer.attention_out, rows(attended_), nullptr, rows(delta_));
     backend_.add_rms_norm(rows(residual_), rows(delta_), *layer.mlp_norm, kEps, rows(normed_));
     backend_.matmul(*layer.gate_up, rows(normed_), nullptr, rows(gate_up_));

@@ -52,6 +52,9 @@ class Split {
     scale_queries();
   }
 
+  // The first position of the first block that is read.
+  int first_block_begin() const { return first_visible(0) / args_.block_size * args_.block_size; }
+
   void score_block(int first, int count) {
     const Vectors keys = as_floats(block_of(first), count);
     int row = first_row_seeing(first);
@@ -67,17 +70,19 @@ class Split {
   // to the partial.
   void soften() {
     for (int row = first_row_seeing(0); row < num_rows_; ++row) {
-      const int count = num_visible(row);
+      const int begin = first_visible(row);
+      const int end = num_visible(row);
+      if (begin >= end) continue;
       float* weights = scores(row);
       __m256 largest = _mm256_set1_ps(-__builtin_inff());
-      for_lanes(count, [&](int p, __m256 seen) {
+      for_lanes(begin, end, [&](int p, __m256 seen) {
         const __m256 score = _mm256_loadu_ps(weights + p);
         const __m256 hidden = _mm256_set1_ps(-__builtin_inff());
         largest = _mm256_max_ps(_mm256_blendv_ps(hidden, score, seen), largest);
       });
       const float top = max_lanes(largest);
       __m256 sum = _mm256_setzero_ps();
-      for_lanes(count, [&](int p, __m256 seen) {
+      for_lanes(begin, end, [&](int p, __m256 seen) {
         const __m256 score = _mm256_sub_ps(_mm256_loadu_ps(weights + p), _mm256_set1_ps(top));
         const __m256 weight = _mm256_and_ps(exp_of(score), seen);
         _mm256_storeu_ps(weights + p, weight);
@@ -94,16 +99,25 @@ class Split {
     const Vectors values = as_floats(block_of(first) + args_.v_offset, count);
     int row = first_row_seeing(first);
     for (; row + kRowTile <= num_rows_; row += kRowTile) {
-      // All rows of the tile see what its first one sees; the rest is for each alone, since nothing
-      // of a position may enter a row that does not see it.
-      const int common = seen_of_block(row, first, count);
-      add_values<kRowTile>(row, first, 0, common, values);
+      // All rows of the tile see what its last one sees of the begin and its first one of the end;
+      // the rest is for each alone, since nothing of a position may enter a row that does not see
+      // it.
+      const int begin = unseen_of_block(row + kRowTile - 1, first);
+      const int end = seen_of_block(row, first, count);
+      for (int r = 0; r + 1 < kRowTile; ++r) {
+        const int seen = seen_of_block(row + r, first, count);
+        add_values<1>(row + r, first, unseen_of_block(row + r, first), begin < seen ? begin : seen,
+                      values);
+      }
+      add_values<kRowTile>(row, first, begin, end, values);
       for (int r = 1; r < kRowTile; ++r) {
-        add_values<1>(row + r, first, common, seen_of_block(row + r, first, count), values);
+        add_values<1>(row + r, first, begin < end ? end : begin,
+                      seen_of_block(row + r, first, count), values);
       }
     }
     for (; row < num_rows_; ++row) {
-      add_values<1>(row, first, 0, seen_of_block(row, first, count), values);
+      add_values<1>(row, first, unseen_of_block(row, first), seen_of_block(row, first, count),
+                    values);
     }
   }
 
@@ -121,11 +135,12 @@ class Split {
     }
   }
 
-  // Calls body(p, mask of the lanes below count) for p = 0, 8, ...
+  // Calls body(p, mask of the lanes in [begin, end)) for multiples p of 8.
   template <typename Body>
-  static TVLLM_INLINE void for_lanes(int count, Body&& body) {
-    for (int p = 0; p < count; p += 8) {
-      body(p, _mm256_castsi256_ps(first_lanes(count - p)));
+  static TVLLM_INLINE void for_lanes(int begin, int end, Body&& body) {
+    for (int p = begin / 8 * 8; p < end; p += 8) {
+      const __m256i hidden = first_lanes(begin - p);
+      body(p, _mm256_castsi256_ps(_mm256_andnot_si256(hidden, first_lanes(end - p))));
     }
   }
 
@@ -270,7 +285,15 @@ class Split {
     const int seen = num_visible(row) - first;
     return seen < count ? seen : count;
   }
-  // Later tokens see more.
+  int first_visible(int row) const {
+    const int visible = args_.first_visible + row / args_.num_heads;
+    return visible > 0 ? visible : 0;
+  }
+  int unseen_of_block(int row, int first) const {
+    const int unseen = first_visible(row) - first;
+    return unseen > 0 ? unseen : 0;
+  }
+  // Later tokens see further.
   int first_row_seeing(int position) const {
     const int token = position - args_.num_visible + 1;
     return (token > 0 ? token : 0) * args_.num_heads;
@@ -297,7 +320,8 @@ std::size_t attention_scratch_bytes(std::int64_t num_rows, std::int64_t head_dim
 void attend_split(const AttentionSplit& args, std::byte* scratch) {
   Split split(args, scratch);
   const auto for_blocks = [&](auto&& use) {
-    for (int first = 0; first < args.num_positions; first += args.block_size) {
+    for (int first = split.first_block_begin(); first < args.num_positions;
+         first += args.block_size) {
       const int left = args.num_positions - first;
       use(first, left < args.block_size ? left : args.block_size);
     }

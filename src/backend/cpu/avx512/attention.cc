@@ -58,7 +58,8 @@ class Split {
   template <typename Type>
   void attend() {
     const auto for_blocks = [&](auto&& use) {
-      for (int first = 0; first < args_.num_positions; first += args_.block_size) {
+      for (int first = first_visible(0) / args_.block_size * args_.block_size;
+           first < args_.num_positions; first += args_.block_size) {
         const int left = args_.num_positions - first;
         use(first, left < args_.block_size ? left : args_.block_size);
       }
@@ -165,21 +166,29 @@ class Split {
     }
   }
 
+  // Of the 16 from `p`, those in [begin, end).
+  static TVLLM_INLINE __mmask16 lanes_of(int begin, int end, int p) {
+    const __mmask16 hidden = begin > p ? first_lanes(begin - p) : __mmask16{0};
+    return static_cast<__mmask16>(first_lanes(end - p) & ~hidden);
+  }
+
   // Scores become weights; the largest score and the sum of weights go to the partial.
   void soften() {
     const __m512 hidden = _mm512_set1_ps(-__builtin_inff());
     for (int row = first_row_seeing(0); row < num_rows_; ++row) {
-      const int count = num_visible(row);
+      const int begin = first_visible(row);
+      const int end = num_visible(row);
+      if (begin >= end) continue;
       float* weights = scores(row);
       __m512 largest = hidden;
-      for (int p = 0; p < count; p += 16) {
-        const __m512 score = _mm512_mask_loadu_ps(hidden, first_lanes(count - p), weights + p);
+      for (int p = begin / 16 * 16; p < end; p += 16) {
+        const __m512 score = _mm512_mask_loadu_ps(hidden, lanes_of(begin, end, p), weights + p);
         largest = _mm512_max_ps(score, largest);
       }
       const float top = max_lanes(largest);
       __m512 sum = _mm512_setzero_ps();
-      for (int p = 0; p < count; p += 16) {
-        const __mmask16 seen = first_lanes(count - p);
+      for (int p = begin / 16 * 16; p < end; p += 16) {
+        const __mmask16 seen = lanes_of(begin, end, p);
         const __m512 score =
             _mm512_sub_ps(_mm512_maskz_loadu_ps(seen, weights + p), _mm512_set1_ps(top));
         const __m512 weight = _mm512_maskz_mov_ps(seen, exp_of(score));
@@ -198,16 +207,25 @@ class Split {
                                         const typename Type::Element* values) {
     int row = first_row_seeing(first);
     for (; row + kRowTile <= num_rows_; row += kRowTile) {
-      // All rows of the tile see what its first one sees; the rest is for each alone, since nothing
-      // of a position may enter a row that does not see it.
-      const int common = seen_of_block(row, first, count);
-      add_values<Type, kRowTile>(row, first, 0, common, values);
+      // All rows of the tile see what its last one sees of the begin and its first one of the end;
+      // the rest is for each alone, since nothing of a position may enter a row that does not see
+      // it.
+      const int begin = unseen_of_block(row + kRowTile - 1, first);
+      const int end = seen_of_block(row, first, count);
+      for (int r = 0; r + 1 < kRowTile; ++r) {
+        const int seen = seen_of_block(row + r, first, count);
+        add_values<Type, 1>(row + r, first, unseen_of_block(row + r, first),
+                            begin < seen ? begin : seen, values);
+      }
+      add_values<Type, kRowTile>(row, first, begin, end, values);
       for (int r = 1; r < kRowTile; ++r) {
-        add_values<Type, 1>(row + r, first, common, seen_of_block(row + r, first, count), values);
+        add_values<Type, 1>(row + r, first, begin < end ? end : begin,
+                            seen_of_block(row + r, first, count), values);
       }
     }
     for (; row < num_rows_; ++row) {
-      add_values<Type, 1>(row, first, 0, seen_of_block(row, first, count), values);
+      add_values<Type, 1>(row, first, unseen_of_block(row, first), seen_of_block(row, first, count),
+                          values);
     }
   }
 
@@ -279,7 +297,15 @@ class Split {
     const int seen = num_visible(row) - first;
     return seen < count ? seen : count;
   }
-  // Later tokens see more.
+  int first_visible(int row) const {
+    const int visible = args_.first_visible + row / args_.num_heads;
+    return visible > 0 ? visible : 0;
+  }
+  int unseen_of_block(int row, int first) const {
+    const int unseen = first_visible(row) - first;
+    return unseen > 0 ? unseen : 0;
+  }
+  // Later tokens see further.
   int first_row_seeing(int position) const {
     const int token = position - args_.num_visible + 1;
     return (token > 0 ? token : 0) * args_.num_heads;

@@ -53,20 +53,20 @@ float dot(const float* a, const float* b, int count) {
   return static_cast<float>(sum);
 }
 
-// One query head of one token: two passes over the positions it sees.
-void attend_row(const AttentionSplit& args, const float* q, int num_visible, float* scores,
+// One query head of one token: two passes over the positions begin .. end - 1.
+void attend_row(const AttentionSplit& args, const float* q, int begin, int end, float* scores,
                 float* vector, double* weighted, float* partial) {
   const PositionReader keys(args, 0);
   const PositionReader values(args, args.v_offset);
   float largest = -std::numeric_limits<float>::infinity();
-  for (int p = 0; p < num_visible; ++p) {
+  for (int p = begin; p < end; ++p) {
     keys.read(p, vector);
     scores[p] = dot(q, vector, args.head_dim) * args.scale;
     largest = std::max(largest, scores[p]);
   }
   double sum = 0.0;
   std::fill_n(weighted, args.head_dim, 0.0);
-  for (int p = 0; p < num_visible; ++p) {
+  for (int p = begin; p < end; ++p) {
     const double weight = static_cast<double>(std::exp(scores[p] - largest));
     sum += weight;
     values.read(p, vector);
@@ -93,12 +93,13 @@ void attend_split(const AttentionSplit& args, std::byte* scratch) {
   float* scores = reinterpret_cast<float*>(weighted + args.head_dim);
   float* vector = scores + kSplitLen;
   for (int t = 0; t < args.num_tokens; ++t) {
-    const int num_visible = std::min(args.num_visible + t, args.num_positions);
-    if (num_visible <= 0) continue;
+    const int begin = std::max(args.first_visible + t, 0);
+    const int end = std::min(args.num_visible + t, args.num_positions);
+    if (begin >= end) continue;
     for (int h = 0; h < args.num_heads; ++h) {
       const float* q = args.q + t * args.q_stride + std::int64_t{h} * args.head_dim;
       float* partial = args.partials + (std::int64_t{t} * args.num_heads + h) * (args.head_dim + 2);
-      attend_row(args, q, num_visible, scores, vector, weighted, partial);
+      attend_row(args, q, begin, end, scores, vector, weighted, partial);
     }
   }
 }

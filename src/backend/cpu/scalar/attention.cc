@@ -65,7 +65,7 @@ class SplitRows {
     for (int row = first_row_seeing(first); row < num_rows_; ++row) {
       const float* q = query(row);
       const int end = std::min(count, num_visible(row) - first);
-      for (int p = 0; p < end; ++p) {
+      for (int p = std::max(0, first_visible(row) - first); p < end; ++p) {
         scores(row)[first + p] =
             dot(q, keys + std::int64_t{p} * args_.head_dim, args_.head_dim) * args_.scale;
       }
@@ -75,14 +75,16 @@ class SplitRows {
   // Scores become weights; the largest score and the sum of weights go to the partial.
   void soften() {
     for (int row = first_row_seeing(0); row < num_rows_; ++row) {
-      const int count = num_visible(row);
+      const int begin = first_visible(row);
+      const int end = num_visible(row);
+      if (begin >= end) continue;
       float* weights = scores(row);
       float largest = -std::numeric_limits<float>::infinity();
-      for (int p = 0; p < count; ++p) {
+      for (int p = begin; p < end; ++p) {
         largest = std::max(largest, weights[p]);
       }
       float sum = 0.0f;
-      for (int p = 0; p < count; ++p) {
+      for (int p = begin; p < end; ++p) {
         weights[p] = std::exp(weights[p] - largest);
         sum += weights[p];
       }
@@ -99,7 +101,7 @@ class SplitRows {
     for (int row = first_row_seeing(first); row < num_rows_; ++row) {
       float* out = partial(row) + 2;
       const int end = std::min(count, num_visible(row) - first);
-      for (int p = 0; p < end; ++p) {
+      for (int p = std::max(0, first_visible(row) - first); p < end; ++p) {
         const float weight = scores(row)[first + p];
         const float* value = values + std::int64_t{p} * args_.head_dim;
         for (int d = 0; d < args_.head_dim; ++d) {
@@ -122,7 +124,10 @@ class SplitRows {
   int num_visible(int row) const {
     return std::min(args_.num_visible + row / args_.num_heads, args_.num_positions);
   }
-  // Later tokens see more.
+  int first_visible(int row) const {
+    return std::max(args_.first_visible + row / args_.num_heads, 0);
+  }
+  // Later tokens see further.
   int first_row_seeing(int position) const {
     return std::max(0, position - args_.num_visible + 1) * args_.num_heads;
   }
@@ -142,11 +147,12 @@ std::size_t attention_scratch_bytes(std::int64_t num_rows, std::int64_t head_dim
 
 void attend_split(const AttentionSplit& args, std::byte* scratch) {
   SplitRows rows(args, scratch);
-  for (int first = 0; first < args.num_positions; first += args.block_size) {
+  const int first_block = std::max(args.first_visible, 0) / args.block_size * args.block_size;
+  for (int first = first_block; first < args.num_positions; first += args.block_size) {
     rows.score_block(first, std::min(args.block_size, args.num_positions - first));
   }
   rows.soften();
-  for (int first = 0; first < args.num_positions; first += args.block_size) {
+  for (int first = first_block; first < args.num_positions; first += args.block_size) {
     rows.add_values_of_block(first, std::min(args.block_size, args.num_positions - first));
   }
 }
