@@ -131,6 +131,9 @@ class Backend {
   // gate_up: [T, 2 F], gate first; out[t, f] = silu(gate[t, f]) * up[t, f]
   virtual void silu_and_mul(TensorView gate_up, TensorView out) = 0;
 
+  // The same with gelu in its tanh form, x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+  virtual void gelu_and_mul(TensorView gate_up, TensorView out) = 0;
+
   // out[i, :] = x[rows[i], :]
   virtual void gather_rows(TensorView x, std::span<const std::int32_t> rows, TensorView out) = 0;
 

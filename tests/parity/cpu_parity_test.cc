@@ -23,7 +23,8 @@ constexpr CpuIsa kNamedIsas[] = {CpuIsa::kReference, CpuIsa::kScalar, CpuIsa::kA
 
 constexpr OpKind kOps[] = {OpKind::kEmbed,     OpKind::kRmsNorm,    OpKind::kAddRmsNorm,
                            OpKind::kMatmul,    OpKind::kRopeTables, OpKind::kRopeAndWriteKv,
-                           OpKind::kAttention, OpKind::kSiluAndMul, OpKind::kGatherRows};
+                           OpKind::kAttention, OpKind::kSiluAndMul, OpKind::kGeluAndMul,
+                           OpKind::kGatherRows};
 
 class CpuParityTest : public ::testing::TestWithParam<std::tuple<CpuIsa, OpKind>> {};
 

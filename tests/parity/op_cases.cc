@@ -90,8 +90,8 @@ void add_rows(std::vector<OpCase>& cases, OpKind op, std::int64_t num_tokens,
 }
 
 void add_row_operations(std::vector<OpCase>& cases) {
-  for (const OpKind op :
-       {OpKind::kRmsNorm, OpKind::kAddRmsNorm, OpKind::kSiluAndMul, OpKind::kGatherRows}) {
+  for (const OpKind op : {OpKind::kRmsNorm, OpKind::kAddRmsNorm, OpKind::kSiluAndMul,
+                          OpKind::kGeluAndMul, OpKind::kGatherRows}) {
     for (std::int64_t num_cols = 1; num_cols <= 36; ++num_cols) {
       add_rows(cases, op, 1 + num_cols % 5, num_cols);
     }
@@ -228,6 +228,8 @@ std::string_view name_of(OpKind op) {
       return "attention";
     case OpKind::kSiluAndMul:
       return "silu_and_mul";
+    case OpKind::kGeluAndMul:
+      return "gelu_and_mul";
     case OpKind::kGatherRows:
       return "gather_rows";
   }

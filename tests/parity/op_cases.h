@@ -22,6 +22,7 @@ enum class OpKind {
   kRopeAndWriteKv,
   kAttention,
   kSiluAndMul,
+  kGeluAndMul,
   kGatherRows,
 };
 

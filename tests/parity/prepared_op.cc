@@ -175,21 +175,31 @@ class Norm final : public PreparedOp {
   Tensor out_;
 };
 
-class SiluAndMul final : public PreparedOp {
+class Gate final : public PreparedOp {
  public:
-  SiluAndMul(Backend& backend, const OpCase& c)
+  Gate(Backend& backend, const OpCase& c)
       : backend_(backend),
+        op_(c.op),
         gate_up_(random_tensor(c.num_tokens, 2 * c.num_cols, kSeed, 3.0)),
         out_(c.num_tokens, c.num_cols) {}
 
-  void run() override { backend_.silu_and_mul(gate_up_.view(), out_.view()); }
+  void run() override {
+    if (op_ == OpKind::kSiluAndMul) {
+      backend_.silu_and_mul(gate_up_.view(), out_.view());
+    } else {
+      backend_.gelu_and_mul(gate_up_.view(), out_.view());
+    }
+  }
   std::vector<float> result() override { return out_.data; }
   std::vector<double> expected() override {
-    return naive::silu_and_mul(naive::Matrix(gate_up_)).data;
+    const naive::Matrix gate_up(gate_up_);
+    return op_ == OpKind::kSiluAndMul ? naive::silu_and_mul(gate_up).data
+                                      : naive::gelu_and_mul(gate_up).data;
   }
 
  private:
   Backend& backend_;
+  const OpKind op_;
   Tensor gate_up_;
   Tensor out_;
 };
@@ -429,7 +439,8 @@ std::unique_ptr<PreparedOp> prepare(Backend& backend, const OpCase& op_case) {
     case OpKind::kRopeTables:
       return std::make_unique<RopeTables>(backend, op_case);
     case OpKind::kSiluAndMul:
-      return std::make_unique<SiluAndMul>(backend, op_case);
+    case OpKind::kGeluAndMul:
+      return std::make_unique<Gate>(backend, op_case);
     case OpKind::kGatherRows:
       return std::make_unique<GatherRows>(backend, op_case);
     case OpKind::kRopeAndWriteKv:

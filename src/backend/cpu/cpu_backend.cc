@@ -95,7 +95,12 @@ class CpuBackend final : public backend::Backend {
   void attention(TensorView qkv, const AttentionShape& shape, const PagedBatch& batch,
                  std::int32_t kv_group, const KvCache& cache, std::int32_t layer,
                  TensorView out) override;
-  void silu_and_mul(TensorView gate_up, TensorView out) override;
+  void silu_and_mul(TensorView gate_up, TensorView out) override {
+    gate_rows(kernels_.silu_and_mul, gate_up, out);
+  }
+  void gelu_and_mul(TensorView gate_up, TensorView out) override {
+    gate_rows(kernels_.gelu_and_mul, gate_up, out);
+  }
   void gather_rows(TensorView x, std::span<const std::int32_t> rows, TensorView out) override;
   void synchronize() override {}
 
@@ -104,6 +109,7 @@ class CpuBackend final : public backend::Backend {
   template <typename Body>
   void for_rows(std::int64_t num_rows, std::int64_t elements_per_row, Body&& body);
   void norm_rows(const NormArgs& args, std::int64_t num_rows);
+  void gate_rows(decltype(KernelTable::silu_and_mul) kernel, TensorView gate_up, TensorView out);
 
   const std::string name_;
   const KernelTable& kernels_;
@@ -263,7 +269,8 @@ void CpuBackend::attention(TensorView qkv, const AttentionShape& shape, const Pa
                  as_floats(out, qkv.num_rows, query_len));
 }
 
-void CpuBackend::silu_and_mul(TensorView gate_up, TensorView out) {
+void CpuBackend::gate_rows(decltype(KernelTable::silu_and_mul) kernel, TensorView gate_up,
+                           TensorView out) {
   const FloatMatrix from = as_floats(gate_up, out.num_rows, 2 * out.num_cols);
   const FloatMatrix to = as_floats(out);
   GatedArgs args;
@@ -273,7 +280,7 @@ void CpuBackend::silu_and_mul(TensorView gate_up, TensorView out) {
   args.out = to.data;
   args.out_stride = to.row_stride;
   for_rows(to.num_rows, to.num_cols,
-           [&](std::int64_t begin, std::int64_t end) { kernels_.silu_and_mul(args, begin, end); });
+           [&](std::int64_t begin, std::int64_t end) { kernel(args, begin, end); });
 }
 
 void CpuBackend::gather_rows(TensorView x, std::span<const std::int32_t> rows, TensorView out) {

@@ -51,7 +51,7 @@ struct NormArgs {
   std::int64_t out_stride = 0;
 };
 
-// out[t, f] = silu(gate_up[t, f]) * gate_up[t, num_cols + f]
+// out[t, f] = act(gate_up[t, f]) * gate_up[t, num_cols + f], act being silu or gelu
 struct GatedArgs {
   const float* gate_up = nullptr;
   std::int64_t gate_up_stride = 0;
@@ -117,6 +117,11 @@ struct AttentionSplit {
   float* partials = nullptr;  // [num_tokens * num_heads, head_dim + 2]
 };
 
+// gelu(x) = x * sigmoid(kGeluLinear x + kGeluCubic x^3): the tanh form, since
+// (1 + tanh(u)) / 2 = sigmoid(2 u).
+inline constexpr float kGeluLinear = 1.5957691f;  // 2 sqrt(2 / pi)
+inline constexpr float kGeluCubic = 0.07135482f;  // 0.044715 times that
+
 struct KernelTable {
   const char* name;
 
@@ -143,6 +148,7 @@ struct KernelTable {
 
   void (*rms_norm)(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end);
   void (*silu_and_mul)(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end);
+  void (*gelu_and_mul)(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end);
   void (*rope_and_store)(const RopeStoreArgs& args, std::int64_t token_begin,
                          std::int64_t token_end);
 

@@ -193,6 +193,19 @@ Matrix silu_and_mul(const Matrix& gate_up) {
   return out;
 }
 
+Matrix gelu_and_mul(const Matrix& gate_up) {
+  Matrix out(gate_up.num_rows, gate_up.num_cols / 2);
+  const double root = std::sqrt(2.0 / std::acos(-1.0));
+  for (std::int64_t r = 0; r < out.num_rows; ++r) {
+    for (std::int64_t f = 0; f < out.num_cols; ++f) {
+      const double x = gate_up.at(r, f);
+      const double gelu = x / 2.0 * (1.0 + std::tanh(root * (x + 0.044715 * x * x * x)));
+      out.at(r, f) = gelu * gate_up.at(r, out.num_cols + f);
+    }
+  }
+  return out;
+}
+
 void rotate(std::span<double> head, std::span<const float> inv_freqs, RopeStyle style,
             std::int32_t position) {
   const std::size_t num_pairs = inv_freqs.size();

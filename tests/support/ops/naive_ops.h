@@ -51,6 +51,7 @@ Matrix quantize_activations(const Matrix& x, std::int64_t group_len);
 
 Matrix rms_norm(const Matrix& x, const std::vector<float>& weight, double eps);
 Matrix silu_and_mul(const Matrix& gate_up);
+Matrix gelu_and_mul(const Matrix& gate_up);
 
 // Rotates the leading rope_dim elements of a vector that stands at `position`.
 void rotate(std::span<double> head, std::span<const float> inv_freqs, RopeStyle style,

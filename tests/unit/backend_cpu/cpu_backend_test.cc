@@ -166,6 +166,7 @@ TEST_P(CpuBackendTest, EmptyBatchesDoNothing) {
   backend_->rms_norm(none.view(), *norm, 1e-5f, none.view());
   backend_->add_rms_norm(none.view(), none.view(), *norm, 1e-5f, none.view());
   backend_->silu_and_mul(none_wide.view(), none.view());
+  backend_->gelu_and_mul(none_wide.view(), none.view());
   backend_->gather_rows(none.view(), {}, none.view());
   backend_->synchronize();
   testing::TinyModel model(*backend_, {});
@@ -218,17 +219,22 @@ TEST_P(CpuBackendTest, ANanOrAnInfinityInOneTokenStaysInItsRowOfNormsAndGates) {
   Tensor x = random_tensor(3, 64, 2);
   Tensor clean_norm(3, 64);
   Tensor clean_gate(3, 32);
+  Tensor clean_gelu(3, 32);
   backend_->rms_norm(x.view(), *weight, 1e-5f, clean_norm.view());
   backend_->silu_and_mul(x.view(), clean_gate.view());
+  backend_->gelu_and_mul(x.view(), clean_gelu.view());
   for (const float bad : {kNan, kInf, -kInf, 3e38f}) {
     Tensor poisoned = x;
     poisoned.row(1)[7] = bad;
     Tensor norm(3, 64);
     Tensor gate(3, 32);
+    Tensor gelu(3, 32);
     backend_->rms_norm(poisoned.view(), *weight, 1e-5f, norm.view());
     backend_->silu_and_mul(poisoned.view(), gate.view());
+    backend_->gelu_and_mul(poisoned.view(), gelu.view());
     expect_others_untouched(clean_norm, norm);
     expect_others_untouched(clean_gate, gate);
+    expect_others_untouched(clean_gelu, gelu);
   }
 }
 

@@ -91,6 +91,25 @@ void store_elements(const float* values, int count, DType dtype, std::byte* out)
   }
 }
 
+// out = gate * sigmoid(argument(gate)) * up
+template <typename Argument>
+TVLLM_INLINE void gate_rows(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end,
+                            Argument&& argument) {
+  const __m256 one = _mm256_set1_ps(1.0f);
+  for (std::int64_t t = token_begin; t < token_end; ++t) {
+    const float* gates = args.gate_up + t * args.gate_up_stride;
+    const float* ups = gates + args.num_cols;
+    float* out = args.out + t * args.out_stride;
+    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
+      const __m256 gate = lanes.load(gates + c);
+      const __m256 up = lanes.load(ups + c);
+      const __m256 exp = exp_of(_mm256_sub_ps(_mm256_setzero_ps(), argument(gate)));
+      const __m256 activated = _mm256_div_ps(gate, _mm256_add_ps(one, exp));
+      lanes.store(out + c, _mm256_mul_ps(activated, up));
+    });
+  }
+}
+
 }  // namespace
 
 void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end) {
@@ -122,19 +141,15 @@ void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token
 }
 
 void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
-  const __m256 one = _mm256_set1_ps(1.0f);
-  for (std::int64_t t = token_begin; t < token_end; ++t) {
-    const float* gates = args.gate_up + t * args.gate_up_stride;
-    const float* ups = gates + args.num_cols;
-    float* out = args.out + t * args.out_stride;
-    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
-      const __m256 gate = lanes.load(gates + c);
-      const __m256 up = lanes.load(ups + c);
-      const __m256 exp = exp_of(_mm256_sub_ps(_mm256_setzero_ps(), gate));
-      const __m256 silu = _mm256_div_ps(gate, _mm256_add_ps(one, exp));
-      lanes.store(out + c, _mm256_mul_ps(silu, up));
-    });
-  }
+  gate_rows(args, token_begin, token_end, [](auto x) { return x; });
+}
+
+void gelu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
+  const __m256 linear = _mm256_set1_ps(kGeluLinear);
+  const __m256 cubic = _mm256_set1_ps(kGeluCubic);
+  gate_rows(args, token_begin, token_end, [=](auto x) {
+    return _mm256_mul_ps(x, _mm256_fmadd_ps(_mm256_mul_ps(cubic, x), x, linear));
+  });
 }
 
 void rope_and_store(const RopeStoreArgs& args, std::int64_t token_begin, std::int64_t token_end) {

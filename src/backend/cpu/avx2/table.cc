@@ -37,6 +37,7 @@ const KernelTable kAvx2Kernels = {
     .matmul = matmul,
     .rms_norm = avx2::rms_norm,
     .silu_and_mul = avx2::silu_and_mul,
+    .gelu_and_mul = avx2::gelu_and_mul,
     .rope_and_store = avx2::rope_and_store,
     .attention_scratch_bytes = avx2::attention_scratch_bytes,
     .attend_split = avx2::attend_split,

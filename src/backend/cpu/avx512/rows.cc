@@ -84,6 +84,25 @@ void store_elements(const float* values, int count, DType dtype, std::byte* out)
   }
 }
 
+// out = gate * sigmoid(argument(gate)) * up
+template <typename Argument>
+TVLLM_INLINE void gate_rows(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end,
+                            Argument&& argument) {
+  const __m512 one = _mm512_set1_ps(1.0f);
+  for (std::int64_t t = token_begin; t < token_end; ++t) {
+    const float* gates = args.gate_up + t * args.gate_up_stride;
+    const float* ups = gates + args.num_cols;
+    float* out = args.out + t * args.out_stride;
+    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
+      const __m512 gate = lanes.load(gates + c);
+      const __m512 up = lanes.load(ups + c);
+      const __m512 exp = exp_of(_mm512_sub_ps(_mm512_setzero_ps(), argument(gate)));
+      const __m512 activated = _mm512_div_ps(gate, _mm512_add_ps(one, exp));
+      lanes.store(out + c, _mm512_mul_ps(activated, up));
+    });
+  }
+}
+
 }  // namespace
 
 void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end) {
@@ -115,19 +134,15 @@ void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token
 }
 
 void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
-  const __m512 one = _mm512_set1_ps(1.0f);
-  for (std::int64_t t = token_begin; t < token_end; ++t) {
-    const float* gates = args.gate_up + t * args.gate_up_stride;
-    const float* ups = gates + args.num_cols;
-    float* out = args.out + t * args.out_stride;
-    for_columns(args.num_cols, [&](std::int64_t c, auto lanes) {
-      const __m512 gate = lanes.load(gates + c);
-      const __m512 up = lanes.load(ups + c);
-      const __m512 exp = exp_of(_mm512_sub_ps(_mm512_setzero_ps(), gate));
-      const __m512 silu = _mm512_div_ps(gate, _mm512_add_ps(one, exp));
-      lanes.store(out + c, _mm512_mul_ps(silu, up));
-    });
-  }
+  gate_rows(args, token_begin, token_end, [](auto x) { return x; });
+}
+
+void gelu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
+  const __m512 linear = _mm512_set1_ps(kGeluLinear);
+  const __m512 cubic = _mm512_set1_ps(kGeluCubic);
+  gate_rows(args, token_begin, token_end, [=](auto x) {
+    return _mm512_mul_ps(x, _mm512_fmadd_ps(_mm512_mul_ps(cubic, x), x, linear));
+  });
 }
 
 void rope_and_store(const RopeStoreArgs& args, std::int64_t token_begin, std::int64_t token_end) {

@@ -43,6 +43,7 @@ constexpr KernelTable table_of(const char* name) {
       .matmul = matmul<kQuads, kPairs>,
       .rms_norm = rms_norm,
       .silu_and_mul = silu_and_mul,
+      .gelu_and_mul = gelu_and_mul,
       .rope_and_store = rope_and_store,
       .attention_scratch_bytes = attention_scratch_bytes,
       .attend_split = attend_split,

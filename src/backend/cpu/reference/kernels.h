@@ -24,6 +24,7 @@ void matmul(const MatmulArgs& args, std::int64_t row_begin, std::int64_t row_end
 
 void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end);
 void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end);
+void gelu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end);
 void rope_and_store(const RopeStoreArgs& args, std::int64_t token_begin, std::int64_t token_end);
 
 std::size_t attention_scratch_bytes(std::int64_t num_rows, std::int64_t head_dim,

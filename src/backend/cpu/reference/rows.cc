@@ -30,6 +30,20 @@ double sum_of_squares(const float* x, std::int64_t num_cols) {
   return sum;
 }
 
+// out = gate * sigmoid(argument(gate)) * up
+template <typename Argument>
+void gate_rows(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end,
+               Argument&& argument) {
+  for (std::int64_t t = token_begin; t < token_end; ++t) {
+    const float* gate = args.gate_up + t * args.gate_up_stride;
+    const float* up = gate + args.num_cols;
+    float* out = args.out + t * args.out_stride;
+    for (std::int64_t f = 0; f < args.num_cols; ++f) {
+      out[f] = gate[f] / (1.0f + std::exp(-argument(gate[f]))) * up[f];
+    }
+  }
+}
+
 }  // namespace
 
 void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token_end) {
@@ -51,14 +65,12 @@ void rms_norm(const NormArgs& args, std::int64_t token_begin, std::int64_t token
 }
 
 void silu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
-  for (std::int64_t t = token_begin; t < token_end; ++t) {
-    const float* gate = args.gate_up + t * args.gate_up_stride;
-    const float* up = gate + args.num_cols;
-    float* out = args.out + t * args.out_stride;
-    for (std::int64_t f = 0; f < args.num_cols; ++f) {
-      out[f] = gate[f] / (1.0f + std::exp(-gate[f])) * up[f];
-    }
-  }
+  gate_rows(args, token_begin, token_end, [](float x) { return x; });
+}
+
+void gelu_and_mul(const GatedArgs& args, std::int64_t token_begin, std::int64_t token_end) {
+  gate_rows(args, token_begin, token_end,
+            [](float x) { return x * (kGeluLinear + kGeluCubic * x * x); });
 }
 
 }  // namespace tvllm::cpu::reference

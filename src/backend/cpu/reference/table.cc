@@ -37,6 +37,7 @@ const KernelTable kReferenceKernels = {
     .matmul = reference::matmul,
     .rms_norm = reference::rms_norm,
     .silu_and_mul = reference::silu_and_mul,
+    .gelu_and_mul = reference::gelu_and_mul,
     .rope_and_store = reference::rope_and_store,
     .attention_scratch_bytes = reference::attention_scratch_bytes,
     .attend_split = reference::attend_split,

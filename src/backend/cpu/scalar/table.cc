@@ -43,6 +43,7 @@ const KernelTable kScalarKernels = {
     .matmul = scalar::matmul,
     .rms_norm = reference::rms_norm,
     .silu_and_mul = reference::silu_and_mul,
+    .gelu_and_mul = reference::gelu_and_mul,
     .rope_and_store = reference::rope_and_store,
     .attention_scratch_bytes = scalar::attention_scratch_bytes,
     .attend_split = scalar::attend_split,
