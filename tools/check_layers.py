@@ -40,6 +40,8 @@ ROOMS = {
     "app": ["output", "chat_template", "tokenizer", "constraint", "engine", "executor", "scheduler",
             "kv_cache", "model", "sampling", "loader", "backend", "backend/cpu", "backend/cuda", "trace",
             "tensor", "core", "base"],
+    # The benchmarks behind `tiny-vllm bench`: loads, clients and reports.
+    "bench": ["engine/engine_client.h", "engine/event_queue.h", "output", "tokenizer", "trace", "core", "base"],
     "cli": EVERYTHING,  # the verbs and main.cc; no room includes it
 }
 
@@ -57,9 +59,10 @@ def sources_of(*rooms):
 
 # (what an #include <...> names, what it is called, paths under src/ that may)
 DOORS = [
-    (r"boost/(asio|beast)[/.]", "Boost.Asio and Beast", [r"^src/server/http/", *sources_of("server")]),
+    (r"boost/(asio|beast)[/.]", "Boost.Asio and Beast",
+     [r"^src/server/http/", *sources_of("server"), *sources_of("bench/http")]),
     (r"boost/json(?!/fwd\.hpp)", "Boost.JSON",  # forward declarations cost nothing in a header
-     sources_of("server", "loader", "tokenizer", "chat_template", "constraint", "cli")),
+     sources_of("server", "loader", "tokenizer", "chat_template", "constraint", "bench", "cli")),
     (r"boost/context/", "Boost.Context", [r"^src/backend/cuda/emulation/"]),
     (r"openssl/", "OpenSSL", [r"^src/server/http/", *sources_of("server"), r"^src/kv_cache/block_hash\.cc$"]),
     (r"(sys/socket|netdb|arpa/|netinet/|sys/epoll)", "sockets", [r"^src/server/http/"]),
@@ -75,7 +78,7 @@ DOORS = [
     (r"(cuda|cublas|nvtx|nvToolsExt|nccl|cub/|mma\.h|cooperative_groups)", "CUDA", [r"^src/backend/cuda/"]),
     (r"[a-z0-9]*(imm)?intrin\.h$|arm_neon", "intrinsics", [r"^src/backend/cpu/", r"^src/base/thread_pool\.cc$"]),
     (r"(regex|iostream)$", "<regex> and <iostream>", [r"^src/(cli|app)/.*\.cc$"]),
-    (r"boost/", "other parts of Boost", [r"^src/server/"]),
+    (r"boost/(?!json/fwd)", "other parts of Boost", [r"^src/server/", *sources_of("bench/http")]),
 ]
 
 # Only these may write to standard output; the library logs (base/log.h). Fatal checks write to stderr.

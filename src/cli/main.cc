@@ -28,7 +28,7 @@ int run(int argc, char** argv) {
   root.formatter(std::make_shared<HelpFormatter>());
   root.footer("'tiny-vllm VERB --help' lists a verb's options.");
   const std::vector<Verb> verbs = {add_serve(root), add_generate(root), add_chat(root),
-                                   add_tokenize(root), add_inspect(root)};
+                                   add_bench(root), add_tokenize(root), add_inspect(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -24,6 +24,7 @@ struct Verb {
 Verb add_serve(CLI::App& root);
 Verb add_generate(CLI::App& root);
 Verb add_chat(CLI::App& root);
+Verb add_bench(CLI::App& root);  // latency, throughput, serve
 Verb add_tokenize(CLI::App& root);
 Verb add_inspect(CLI::App& root);
 
