@@ -22,13 +22,13 @@ enum class TokenType : std::int32_t {
 };
 
 // Everything a tokenizer is built from, whatever file it came from. Strings are as in the file:
-// for byte-level BPE in GPT-2's byte alphabet.
+// for byte-level BPE in GPT-2's byte alphabet, for SentencePiece with U+2581 for a blank.
 struct TokenizerData {
-  std::string model;                   // "gpt2": byte-level BPE
+  std::string model;                   // "gpt2": byte-level BPE; "llama": SentencePiece's BPE
   std::string pre_tokenizer;           // "smollm", "llama-bpe", "qwen2", "gpt-2", ...
   std::vector<std::string> tokens;     // index = TokenId
   std::vector<TokenType> token_types;  // same length
-  std::vector<float> scores;           // same length, or empty
+  std::vector<float> scores;           // same length, or empty; SentencePiece merges by them
   std::vector<std::pair<std::string, std::string>> merges;  // rank = index
 
   std::optional<TokenId> bos_token_id;
@@ -37,7 +37,7 @@ struct TokenizerData {
   std::optional<TokenId> padding_token_id;
   bool add_bos_token = false;
   bool add_eos_token = false;
-  bool add_space_prefix = false;
+  bool add_space_prefix = false;  // SentencePiece: text begins with a blank that was not written
 
   std::string chat_template;  // Jinja source, empty if the file has none
 };

@@ -14,10 +14,10 @@ std::uint8_t byte_at(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-AddedTokens::AddedTokens(const Vocabulary& vocabulary) {
+AddedTokens::AddedTokens(const Vocabulary& vocabulary, bool (*includes)(TokenType)) {
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
-    if (!vocabulary.is_added(id) || vocabulary.text(id).empty()) continue;
-    tokens_.push_back({vocabulary.text(id), id});
+    if (!includes(vocabulary.type(id)) || vocabulary.bytes(id).empty()) continue;
+    tokens_.push_back({vocabulary.bytes(id), id});
   }
   // string_view compares bytes as unsigned, so tokens with one first byte are neighbours.
   std::sort(tokens_.begin(), tokens_.end(), [](const Token& a, const Token& b) {

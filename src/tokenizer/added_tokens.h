@@ -13,16 +13,17 @@
 
 namespace tvllm::tokenizer {
 
-// Finds the control and user-defined tokens of a vocabulary in text: the earliest, of those the
-// longest. Owned by Tokenizer. Immutable, thread-safe.
+// Finds tokens of some types in text, control tokens say: the earliest, of those the longest. Owned
+// by Tokenizer. Immutable, thread-safe.
 //
 // The texts are kept sorted, so those that share a prefix stand together: a search walks the text
 // and narrows that span byte by byte, as in a trie. find() over a text takes time linear in it,
 // times at most the length of the longest token.
 class AddedTokens {
  public:
-  // Keeps views of the texts: `vocabulary` outlives this.
-  explicit AddedTokens(const Vocabulary& vocabulary);
+  // Those tokens of which `includes` says yes, by their bytes. Keeps views of these: `vocabulary`
+  // outlives this.
+  AddedTokens(const Vocabulary& vocabulary, bool (*includes)(TokenType));
 
   bool empty() const { return tokens_.empty(); }
 

@@ -15,9 +15,9 @@ namespace tvllm::tokenizer {
 // Incomplete differs from invalid: bytes that no continuation can make a character become U+FFFD at
 // once, one for each maximal part (base/utf8.h), else broken output would be held back for ever.
 //
-// Invariants: (1) what push() and flush() return, joined, is Tokenizer::decode() of all the tokens;
-// (2) each piece is valid UTF-8, so the text so far is always a prefix of the text to come.
-// Thread-compatible.
+// Invariants: (1) what push() and flush() return, joined, is Tokenizer::decode() of all the tokens,
+// and the blank of add_space_prefix if they begin a text; (2) each piece is valid UTF-8, so the
+// text so far is always a prefix of the text to come. Thread-compatible.
 class Detokenizer {
  public:
   // `tokenizer` outlives the detokenizer.

@@ -6,6 +6,10 @@
 
 #include "base/strings.h"
 #include "base/utf8.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/byte_level_encoder.h"
+#include "tokenizer/pre_tokenizer.h"
+#include "tokenizer/sentence_piece.h"
 
 namespace tvllm::tokenizer {
 
@@ -30,39 +34,121 @@ Result<PreTokenizer> resolve_pre_tokenizer(std::string_view name) {
                             " is not known; known are ", known_pre_tokenizers()));
 }
 
+constexpr std::string_view kByteLevel = "gpt2";
+constexpr std::string_view kSentencePiece = "llama";
+
+Result<std::unique_ptr<const PlainEncoder>> make_encoder(const Vocabulary& vocabulary,
+                                                         const TokenizerData& data) {
+  if (data.model == kSentencePiece) {
+    TVLLM_TRY(SentencePiece encoder,
+              SentencePiece::create(vocabulary, data.scores, data.unknown_token_id));
+    return std::unique_ptr<const PlainEncoder>(std::make_unique<SentencePiece>(std::move(encoder)));
+  }
+  TVLLM_TRY(const PreTokenizer pre_tokenizer, resolve_pre_tokenizer(data.pre_tokenizer));
+  TVLLM_TRY(Bpe bpe, Bpe::create(vocabulary, data.merges, pre_tokenizer.ignore_merges));
+  return std::unique_ptr<const PlainEncoder>(
+      std::make_unique<ByteLevelEncoder>(std::move(bpe), pre_tokenizer.pattern));
+}
+
+// Special tokens of each model, and byte-level BPE's user-defined ones with them.
+bool is_special_type(TokenType type) {
+  return type == TokenType::kControl || type == TokenType::kUnknown;
+}
+bool is_added_type(TokenType type) {
+  return is_special_type(type) || type == TokenType::kUserDefined;
+}
+bool is_user_defined(TokenType type) {
+  return type == TokenType::kUserDefined;
+}
+bool is_none(TokenType) {
+  return false;
+}
+
 }  // namespace
 
-struct Tokenizer::Encoding {
-  std::vector<TokenId> ids;
-  Bpe::Scratch scratch;
+// The added tokens of one text, in order. `special_tokens` are looked for between the literal
+// ranges, `text_tokens` everywhere; of two that begin together the longer one counts.
+class Tokenizer::AddedTokenWalk {
+ public:
+  AddedTokenWalk(const Tokenizer& tokenizer, std::string_view text, const EncodeOptions& options)
+      : tokenizer_(tokenizer),
+        text_(text),
+        literal_ranges_(options.literal_ranges.begin(), options.literal_ranges.end()),
+        has_special_(options.parse_special && !tokenizer.special_tokens_.empty()),
+        has_text_(!tokenizer.text_tokens_.empty()) {
+    std::erase_if(literal_ranges_, [](const ByteRange& range) { return range.begin >= range.end; });
+    std::sort(literal_ranges_.begin(), literal_ranges_.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+  }
+
+  std::optional<AddedTokens::Match> next() {
+    if (has_special_ && (!special_ || special_->begin < pos_)) find_special();
+    if (has_text_ && (!found_text_ || found_text_->begin < pos_)) {
+      found_text_ = tokenizer_.text_tokens_.find(text_, pos_);
+      has_text_ = found_text_.has_value();
+    }
+    const bool takes_special =
+        special_ && (!found_text_ || special_->begin < found_text_->begin ||
+                     (special_->begin == found_text_->begin && special_->end >= found_text_->end));
+    const std::optional<AddedTokens::Match> match = takes_special ? special_ : found_text_;
+    if (match) pos_ = match->end;
+    return match;
+  }
+
+ private:
+  // From pos_ on, in the stretches between literal ranges.
+  void find_special() {
+    std::size_t begin = pos_;
+    for (; literal_idx_ < literal_ranges_.size(); ++literal_idx_) {
+      const ByteRange& literal = literal_ranges_[literal_idx_];
+      const std::size_t end = std::min(literal.begin, text_.size());
+      special_ = tokenizer_.special_tokens_.find(text_.substr(0, end), begin);
+      if (special_) return;
+      begin = std::max(begin, std::min(literal.end, text_.size()));
+    }
+    special_ = tokenizer_.special_tokens_.find(text_, begin);
+    has_special_ = special_.has_value();
+  }
+
+  const Tokenizer& tokenizer_;
+  const std::string_view text_;
+  std::vector<ByteRange> literal_ranges_;  // sorted
+  std::size_t literal_idx_ = 0;            // the first that may end behind pos_
+  std::size_t pos_ = 0;                    // behind the last match
+  bool has_special_;                       // more of them may follow
+  bool has_text_;
+  std::optional<AddedTokens::Match> special_;  // the next of each kind, found ahead
+  std::optional<AddedTokens::Match> found_text_;
 };
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::create(TokenizerData data) {
-  if (data.model != "gpt2") {
+  if (data.model != kByteLevel && data.model != kSentencePiece) {
     return make_error(ErrorCode::kUnsupported,
                       str_cat("tokenizer: the model ", quoted(data.model),
-                              " is not supported; known is gpt2 (byte-level BPE)"));
+                              " is not supported; known are gpt2 (byte-level BPE) and llama "
+                              "(SentencePiece)"));
   }
-  TVLLM_TRY(const PreTokenizer pre_tokenizer, resolve_pre_tokenizer(data.pre_tokenizer));
+  const TokenWriting writing =
+      data.model == kByteLevel ? TokenWriting::kByteAlphabet : TokenWriting::kSentencePiece;
   TVLLM_TRY(std::unique_ptr<const Vocabulary> vocabulary,
-            Vocabulary::create(std::move(data.tokens), std::move(data.token_types)));
+            Vocabulary::create(std::move(data.tokens), std::move(data.token_types), writing));
   TVLLM_RETURN_IF_ERROR(check_token_id(data.bos_token_id, "BOS", *vocabulary));
   TVLLM_RETURN_IF_ERROR(check_token_id(data.eos_token_id, "EOS", *vocabulary));
   TVLLM_RETURN_IF_ERROR(check_token_id(data.unknown_token_id, "unknown", *vocabulary));
   TVLLM_RETURN_IF_ERROR(check_token_id(data.padding_token_id, "padding", *vocabulary));
   TVLLM_RETURN_IF_ERROR(check_added(data.add_bos_token, data.bos_token_id, "a BOS"));
   TVLLM_RETURN_IF_ERROR(check_added(data.add_eos_token, data.eos_token_id, "an EOS"));
-  TVLLM_TRY(Bpe bpe, Bpe::create(*vocabulary, data.merges, pre_tokenizer.ignore_merges));
-  return std::unique_ptr<Tokenizer>(
-      new Tokenizer(std::move(vocabulary), std::move(bpe), pre_tokenizer.pattern, data));
+  TVLLM_TRY(std::unique_ptr<const PlainEncoder> encoder, make_encoder(*vocabulary, data));
+  return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(vocabulary), std::move(encoder), data));
 }
 
-Tokenizer::Tokenizer(std::unique_ptr<const Vocabulary> vocabulary, Bpe bpe, WordPattern pattern,
-                     const TokenizerData& data)
+Tokenizer::Tokenizer(std::unique_ptr<const Vocabulary> vocabulary,
+                     std::unique_ptr<const PlainEncoder> encoder, const TokenizerData& data)
     : vocabulary_(std::move(vocabulary)),
-      added_tokens_(*vocabulary_),
-      bpe_(std::move(bpe)),
-      pattern_(pattern),
+      encoder_(std::move(encoder)),
+      special_tokens_(*vocabulary_, data.model == kByteLevel ? is_added_type : is_special_type),
+      text_tokens_(*vocabulary_, data.model == kByteLevel ? is_none : is_user_defined),
+      add_space_prefix_(data.model == kSentencePiece && data.add_space_prefix),
       bos_token_id_(data.bos_token_id),
       eos_token_id_(data.eos_token_id),
       unknown_token_id_(data.unknown_token_id),
@@ -71,54 +157,33 @@ Tokenizer::Tokenizer(std::unique_ptr<const Vocabulary> vocabulary, Bpe bpe, Word
       add_eos_token_(data.add_eos_token) {}
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  Encoding encoding;
-  encoding.ids.reserve(text.size() / 4 + 2);  // English has about four bytes a token
-  if (options.add_special_tokens && add_bos_token_) encoding.ids.push_back(*bos_token_id_);
-  if (options.parse_special && !added_tokens_.empty()) {
-    encode_text(text, options, encoding);
-  } else {
-    encode_plain(text, encoding);
-  }
-  if (options.add_special_tokens && add_eos_token_) encoding.ids.push_back(*eos_token_id_);
-  return std::move(encoding.ids);
+  std::vector<TokenId> ids;
+  ids.reserve(text.size() / 4 + 2);  // English has about four bytes a token
+  if (options.add_special_tokens && add_bos_token_) ids.push_back(*bos_token_id_);
+  encode_text(text, options, ids);
+  if (options.add_special_tokens && add_eos_token_) ids.push_back(*eos_token_id_);
+  return ids;
 }
 
-// Added tokens are looked for in the stretches between literal ranges. What lies between two tokens
-// that were found is plain text in one piece, across the ends of ranges: they change what a token
-// is, not how words are cut.
+// What lies between two added tokens that were found is plain text in one piece, across the ends of
+// literal ranges: they change what a token is, not how words are cut.
 void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
-                            Encoding& encoding) const {
-  std::size_t plain_begin = 0;
-  const auto encode_stretch = [&](std::size_t begin, std::size_t end) {
-    const std::string_view head = text.substr(0, end);
-    while (const std::optional<AddedTokens::Match> match = added_tokens_.find(head, begin)) {
-      encode_plain(text.substr(plain_begin, match->begin - plain_begin), encoding);
-      encoding.ids.push_back(match->id);
-      begin = plain_begin = match->end;
+                            std::vector<TokenId>& out) const {
+  std::size_t begin = 0;
+  const auto encode_plain = [&](std::size_t end) {
+    if (begin == 0 && end > 0 && add_space_prefix_) {
+      encoder_->encode(str_cat(" ", text.substr(0, end)), out);
+    } else {
+      encoder_->encode(text.substr(begin, end - begin), out);
     }
   };
-
-  std::vector<ByteRange> literal_ranges(options.literal_ranges.begin(),
-                                        options.literal_ranges.end());
-  std::sort(literal_ranges.begin(), literal_ranges.end(),
-            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-  std::size_t pos = 0;
-  for (const ByteRange& range : literal_ranges) {
-    if (range.begin >= range.end) continue;
-    encode_stretch(pos, std::min(range.begin, text.size()));
-    pos = std::max(pos, std::min(range.end, text.size()));
+  AddedTokenWalk walk(*this, text, options);
+  while (const std::optional<AddedTokens::Match> match = walk.next()) {
+    encode_plain(match->begin);
+    out.push_back(match->id);
+    begin = match->end;
   }
-  encode_stretch(pos, text.size());
-  encode_plain(text.substr(plain_begin), encoding);
-}
-
-void Tokenizer::encode_plain(std::string_view text, Encoding& encoding) const {
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(word_end(pattern_, text, begin), begin + Bpe::kMaxWordBytes);
-    bpe_.encode_word(text.substr(begin, end - begin), encoding.scratch, encoding.ids);
-    begin = end;
-  }
+  encode_plain(text.size());
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_tokens) const {
@@ -127,6 +192,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
     if (skip_special_tokens && is_special(id)) continue;
     bytes += token_bytes(id);
   }
+  if (add_space_prefix_ && bytes.starts_with(' ')) bytes.erase(0, 1);
   return is_valid_utf8(bytes) ? bytes : to_valid_utf8(bytes);
 }
 

@@ -13,8 +13,7 @@
 #include "base/result.h"
 #include "core/tokenizer_data.h"
 #include "tokenizer/added_tokens.h"
-#include "tokenizer/bpe.h"
-#include "tokenizer/pre_tokenizer.h"
+#include "tokenizer/plain_encoder.h"
 #include "tokenizer/vocabulary.h"
 
 namespace tvllm::tokenizer {
@@ -35,16 +34,20 @@ struct EncodeOptions {
   std::span<const ByteRange> literal_ranges = {};
 };
 
-// Text to tokens and back, as HF `tokenizers` does it with the same vocabulary: byte-level BPE.
-// Immutable, thread-safe; the composition root owns it and it outlives all that hold it.
+// Text to tokens and back: byte-level BPE as HF `tokenizers` does it with the same vocabulary, and
+// SentencePiece's BPE with byte fallback. Immutable, thread-safe; the composition root owns it and
+// it outlives all that hold it.
 //
 // Text is bytes. encode() takes any: an invalid UTF-8 sequence is split off as the symbol U+FFFD
-// would be, but keeps its own bytes. There is no normalization (NFC), and TokenizerData's
-// add_space_prefix, which is for SentencePiece, has no effect.
+// would be, but keeps its own bytes. There is no normalization (NFC).
+//
+// User-defined tokens of SentencePiece stand for text (blank lines, runs of blanks) and are found
+// everywhere; those of byte-level BPE ("<tool_call>") are found where control tokens are.
 //
 // Invariants: (1) the bytes of encode()'s tokens, joined, are the text, except for bytes that the
-// vocabulary has no token for, which are left out; (2) with parse_special off or inside a literal
-// range no text gives a control token, unless that token is a single byte.
+// vocabulary has no token for, which are left out, for U+2581, which is a blank to SentencePiece,
+// and for the blank that add_space_prefix puts in front; (2) with parse_special off or inside a
+// literal range no text gives a control token, unless that token is a single byte.
 class Tokenizer {
  public:
   // Refuses an unknown model or pre-tokenizer, naming those it knows: with a wrong one the model
@@ -56,7 +59,8 @@ class Tokenizer {
 
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // Valid UTF-8: what is not becomes U+FFFD. The text of Detokenizer (detokenizer.h), at once.
+  // Valid UTF-8: what is not becomes U+FFFD. The text of Detokenizer (detokenizer.h), at once, but
+  // for the blank that add_space_prefix put in front, which is taken off again.
   std::string decode(std::span<const TokenId> ids, bool skip_special_tokens) const;
 
   // Ids 0 .. vocab_size() - 1. A model may have more: its embedding is often padded. Such ids, and
@@ -65,7 +69,7 @@ class Tokenizer {
   // The bytes that a token stands for; of a control token its text. They may be part of a
   // character.
   std::string_view token_bytes(TokenId id) const;
-  // As in the file, that is in the byte alphabet of GPT-2.
+  // As in the file, that is in the byte alphabet of GPT-2 or with SentencePiece's blanks.
   std::string_view token_text(TokenId id) const;
   // A control token: left out of text by skip_special_tokens.
   bool is_special(TokenId id) const;
@@ -80,19 +84,21 @@ class Tokenizer {
   bool adds_eos_token() const { return add_eos_token_; }
 
  private:
-  // One call of encode().
-  struct Encoding;
+  // A walk through a text, in tokenizer.cc.
+  class AddedTokenWalk;
 
-  Tokenizer(std::unique_ptr<const Vocabulary> vocabulary, Bpe bpe, WordPattern pattern,
-            const TokenizerData& data);
+  Tokenizer(std::unique_ptr<const Vocabulary> vocabulary,
+            std::unique_ptr<const PlainEncoder> encoder, const TokenizerData& data);
 
-  void encode_text(std::string_view text, const EncodeOptions& options, Encoding& encoding) const;
-  void encode_plain(std::string_view text, Encoding& encoding) const;
+  void encode_text(std::string_view text, const EncodeOptions& options,
+                   std::vector<TokenId>& out) const;
 
   const std::unique_ptr<const Vocabulary> vocabulary_;
-  const AddedTokens added_tokens_;  // keeps views of *vocabulary_
-  const Bpe bpe_;                   // refers to *vocabulary_
-  const WordPattern pattern_;
+  const std::unique_ptr<const PlainEncoder> encoder_;  // refers to *vocabulary_
+  const AddedTokens
+      special_tokens_;             // found where parse_special allows; keep views of *vocabulary_
+  const AddedTokens text_tokens_;  // found everywhere
+  const bool add_space_prefix_;
   const std::optional<TokenId> bos_token_id_;
   const std::optional<TokenId> eos_token_id_;
   const std::optional<TokenId> unknown_token_id_;

@@ -15,16 +15,29 @@
 
 namespace tvllm::tokenizer {
 
-// The tokens of a byte-level BPE model: their text as the file has it, the bytes they stand for and
-// what they are for. Owned by Tokenizer. Immutable, thread-safe.
+// How a file writes the bytes of a token as text.
+enum class TokenWriting {
+  kByteAlphabet,   // of GPT-2 (byte_alphabet.h): "\u0120the" is " the"
+  kSentencePiece,  // U+2581 for a blank, kByte tokens as "<0x0A>"
+};
+
+// SentencePiece's blank, U+2581.
+inline constexpr std::string_view kEscapedBlank = "\xE2\x96\x81";
+
+// `text` with blanks for U+2581.
+std::string unescape_blanks(std::string_view text);
+
+// The tokens of a model: their text as the file has it, the bytes they stand for and what they are
+// for. Owned by Tokenizer. Immutable, thread-safe.
 //
 // Invariant: views that text() and bytes() return stay valid while the vocabulary lives, also when
 // it is moved.
 class Vocabulary {
  public:
   // `types` is as long as `texts`. A text that stands twice belongs to its lowest id.
-  static Result<std::unique_ptr<const Vocabulary>> create(std::vector<std::string> texts,
-                                                          std::vector<TokenType> types);
+  static Result<std::unique_ptr<const Vocabulary>> create(
+      std::vector<std::string> texts, std::vector<TokenType> types,
+      TokenWriting writing = TokenWriting::kByteAlphabet);
 
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
@@ -35,8 +48,8 @@ class Vocabulary {
   // REQUIRES, for what follows: contains(id)
 
   std::string_view text(TokenId id) const { return texts_[index(id)]; }
-  // Of a control or user-defined token, and of one that is not written in the byte alphabet, these
-  // are the bytes of its text.
+  // Of a special token, and of one that is not written as the others are, these are the bytes of
+  // its text. Of a user-defined one too, but for SentencePiece's blanks.
   std::string_view bytes(TokenId id) const {
     return {bytes_.data() + byte_begins_[index(id)],
             byte_begins_[index(id) + 1] - byte_begins_[index(id)]};
@@ -56,7 +69,7 @@ class Vocabulary {
   std::optional<TokenId> find(std::string_view text) const;
 
  private:
-  Vocabulary(std::vector<std::string> texts, std::vector<TokenType> types);
+  Vocabulary(std::vector<std::string> texts, std::vector<TokenType> types, TokenWriting writing);
   static std::size_t index(TokenId id) { return static_cast<std::size_t>(id); }
 
   std::vector<std::string> texts_;

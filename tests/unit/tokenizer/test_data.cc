@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/strings.h"
 #include "tokenizer/byte_alphabet.h"
 
 namespace tvllm::tokenizer {
@@ -22,6 +23,38 @@ std::string read_data(std::string_view name) {
 
 boost::json::value read_json(std::string_view name) {
   return boost::json::parse(read_data(name));
+}
+
+std::vector<std::vector<std::string>> read_rows(std::string_view name) {
+  std::vector<std::vector<std::string>> rows;
+  const std::string text = read_data(name);
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty()) continue;
+    std::vector<std::string>& row = rows.emplace_back();
+    for (const std::string_view cell : split(line, '\t'))
+      row.emplace_back(cell);
+  }
+  return rows;
+}
+
+std::vector<TokenId> parse_ids(std::string_view text) {
+  std::vector<TokenId> ids;
+  if (text.empty()) return ids;
+  for (const std::string_view id : split(text, ' '))
+    ids.push_back(static_cast<TokenId>(*parse_int64(id)));
+  return ids;
+}
+
+TokenizerData sentence_piece_data() {
+  TokenizerData data;
+  data.model = "llama";
+  for (const std::vector<std::string>& row : read_rows("sentence_piece_vocabulary.tsv")) {
+    data.token_types.push_back(static_cast<TokenType>(*parse_int64(row[0])));
+    data.scores.push_back(static_cast<float>(*parse_double(row[1])));
+    data.tokens.push_back(to_text(boost::json::parse(row[2])));
+  }
+  data.unknown_token_id = 3;
+  return data;
 }
 
 TokenizerData smollm2_data() {
