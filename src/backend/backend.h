@@ -96,11 +96,15 @@ class Backend {
   virtual Result<std::unique_ptr<KvCache>> make_kv_cache(const KvCacheSpec& spec) = 0;
 
   // --- operations ---
-  // out[t, :] = table[ids[t], :]
-  virtual void embed(const Matrix& table, std::span<const TokenId> ids, TensorView out) = 0;
+  // out[t, :] = scale * table[ids[t], :]
+  virtual void embed(const Matrix& table, std::span<const TokenId> ids, float scale,
+                     TensorView out) = 0;
 
   // out[t, :] = x[t, :] / rms(x[t, :]) * weight
   virtual void rms_norm(TensorView x, const Buffer& weight, float eps, TensorView out) = 0;
+
+  // rms_norm() in place of each run of weight's length on its own: the heads of Q, say.
+  virtual void rms_norm_heads(TensorView x, const Buffer& weight, float eps) = 0;
 
   // residual += delta; out = rms_norm(residual)
   virtual void add_rms_norm(TensorView residual, TensorView delta, const Buffer& weight, float eps,

@@ -48,6 +48,17 @@ struct ModelConfig {
   // Divisors of each frequency (Llama 3 files carry them as a tensor); empty means all 1.
   std::vector<float> rope_freq_factors;
 
+  float query_scale = 0.0f;  // of Q K^T, usually 1 / sqrt(head_dim)
+
+  // Models with local layers, which attend to the last so many positions, and a global one behind
+  // every few of them.
+  std::int32_t sliding_window = 0;         // of a local layer, its own position included; 0: none
+  std::int32_t global_layer_interval = 0;  // layers i with (i + 1) % interval == 0 are global
+  float local_rope_theta = 0.0f;           // local layers rotate by it, without scaling
+  bool is_local_layer(std::int32_t layer) const {
+    return sliding_window > 0 && (layer + 1) % global_layer_interval != 0;
+  }
+
   // Ids that end a generation: the union of what the file names (eos, eot, eom).
   std::vector<TokenId> eos_token_ids;
 };

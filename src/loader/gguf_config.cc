@@ -20,13 +20,14 @@ namespace {
 struct Architecture {
   std::string_view name;  // general.architecture, and the prefix of the keys
   RopeStyle rope_style;
+  bool has_local_layers = false;
 };
 
 constexpr std::array<Architecture, 4> kArchitectures = {{
     {"llama", RopeStyle::kInterleaved},
     {"qwen2", RopeStyle::kHalves},
     {"qwen3", RopeStyle::kHalves},
-    {"gemma3", RopeStyle::kHalves},
+    {"gemma3", RopeStyle::kHalves, true},
 }};
 
 constexpr std::string_view kEmbedding = "token_embd.weight";
@@ -288,6 +289,30 @@ Status read_rope(const ConfigReader& reader, ModelConfig& config) {
   return read_rope_freq_factors(reader.file(), config);
 }
 
+// Gemma 3: all layers have a sliding window but every sixth, and a rotation of their own. Files
+// name the window, and some of them the rest.
+Status read_local_layers(const ConfigReader& reader, ModelConfig& config) {
+  constexpr std::int32_t kInterval = 6;
+  constexpr float kTheta = 10000.0f;
+  TVLLM_TRY(config.sliding_window, reader.count_or("attention.sliding_window", kMaxContextLen, 0));
+  TVLLM_TRY(config.global_layer_interval,
+            reader.count_or("attention.sliding_window_pattern", kMaxLayers, kInterval));
+  TVLLM_TRY(config.local_rope_theta,
+            reader.positive_or("rope.freq_base_swa", kMaxRopeTheta, kTheta));
+  return {};
+}
+
+// Files of Gemma 3 27B do not say that its queries are scaled by the hidden size over the heads;
+// llama.cpp knows the model by its layers, too.
+Status read_query_scale(const ConfigReader& reader, ModelConfig& config) {
+  constexpr std::int32_t kLayersOf27B = 62;
+  const bool is_27b = config.architecture == "gemma3" && config.num_layers == kLayersOf27B;
+  const std::int32_t divisor = is_27b ? config.hidden_size / config.num_heads : config.head_dim;
+  TVLLM_TRY(config.query_scale, reader.positive_or("attention.scale", 1.0f,
+                                                   1.0f / std::sqrt(static_cast<float>(divisor))));
+  return {};
+}
+
 // A file may say that every layer attends to the last so many positions only. Up to that length a
 // full attention is the same, so the context ends there.
 Status read_sliding_window(const ConfigReader& reader, ModelConfig& config) {
@@ -336,7 +361,9 @@ Result<ModelConfig> read_model_config(const GgufFile& file) {
   TVLLM_RETURN_IF_ERROR(read_heads(reader, config));
   TVLLM_RETURN_IF_ERROR(read_head_dim(reader, config));
   TVLLM_RETURN_IF_ERROR(read_rope(reader, config));
-  TVLLM_RETURN_IF_ERROR(read_sliding_window(reader, config));
+  TVLLM_RETURN_IF_ERROR(architecture.has_local_layers ? read_local_layers(reader, config)
+                                                      : read_sliding_window(reader, config));
+  TVLLM_RETURN_IF_ERROR(read_query_scale(reader, config));
   TVLLM_RETURN_IF_ERROR(read_vocab_size(reader, config));
   return config;
 }

@@ -2,7 +2,6 @@
 #include "model/llama.h"
 
 #include <array>
-#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -101,28 +100,19 @@ class Llama final : public Model {
         inv_freqs_(rope_inv_freqs(config_)),
         rope_{config_.rope_style, config_.rope_dim, inv_freqs_},
         attention_shape_{config_.num_heads, config_.num_kv_heads, config_.head_dim,
-                         1.0f / std::sqrt(static_cast<float>(config_.head_dim))},
+                         config_.query_scale},
         kv_groups_{{config_.num_layers, config_.num_kv_heads, config_.head_dim}},
-        num_qkv_((config_.num_heads + 2 * config_.num_kv_heads) * config_.head_dim),
-        residual_(backend, limits.max_num_tokens, config_.hidden_size),
-        delta_(backend, limits.max_num_tokens, config_.hidden_size),
-        normed_(backend, limits.max_num_tokens, config_.hidden_size),
-        qkv_(backend, limits.max_num_tokens, num_qkv_),
-        attended_(backend, limits.max_num_tokens, config_.num_heads * config_.head_dim),
-        gate_up_(backend, limits.max_num_tokens, 2 * config_.intermediate_size),
-        gated_(backend, limits.max_num_tokens, config_.intermediate_size),
-        cos_sin_(backend, limits.max_num_tokens, config_.rope_dim),
-        head_residual_(backend, limits.max_logit_rows, config_.hidden_size),
-        head_delta_(backend, limits.max_logit_rows, config_.hidden_size),
-        head_normed_(backend, limits.max_logit_rows, config_.hidden_size) {}
+        work_(backend, config_, limits),
+        cos_sin_(backend, limits.max_num_tokens, config_.rope_dim) {}
 
   const ModelConfig& config() const override { return config_; }
   std::span<const KvGroup> kv_groups() const override { return kv_groups_; }
 
   void forward(const PagedBatch& batch, KvCaches caches) override {
-    num_tokens_ = batch.num_tokens();
-    backend_.rope_tables(rope_, batch.positions, cos_sin_.rows(num_tokens_));
-    backend_.embed(*weights_.embedding, batch.token_ids, residual_.rows(num_tokens_));
+    work_.num_tokens = batch.num_tokens();
+    backend_.rope_tables(rope_, batch.positions, cos_sin_.rows(work_.num_tokens));
+    backend_.embed(*weights_.embedding, batch.token_ids, 1.0f,
+                   work_.residual.rows(work_.num_tokens));
     for (std::int32_t i = 0; i < config_.num_layers; ++i) {
       const Layer& layer = weights_.layers[static_cast<std::size_t>(i)];
       attention(layer, i, batch, *caches[0]);
@@ -131,41 +121,31 @@ class Llama final : public Model {
   }
 
   void compute_logits(std::span<const std::int32_t> rows, TensorView logits) override {
-    const auto n = static_cast<std::int64_t>(rows.size());
-    backend_.gather_rows(residual_.rows(num_tokens_), rows, head_residual_.rows(n));
-    backend_.gather_rows(delta_.rows(num_tokens_), rows, head_delta_.rows(n));
-    backend_.add_rms_norm(head_residual_.rows(n), head_delta_.rows(n), *weights_.final_norm,
-                          config_.rms_norm_eps, head_normed_.rows(n));
+    const TensorView hidden =
+        work_.final_hidden(backend_, rows, *weights_.final_norm, config_.rms_norm_eps);
     const Matrix& head = weights_.output ? *weights_.output : *weights_.embedding;
-    backend_.matmul(head, head_normed_.rows(n), nullptr, logits);
+    backend_.matmul(head, hidden, nullptr, logits);
   }
 
  private:
   void attention(const Layer& layer, std::int32_t layer_idx, const PagedBatch& batch,
                  backend::KvCache& cache) {
-    const std::int64_t n = num_tokens_;
-    if (layer_idx == 0) {  // nothing to add to the embedding yet
-      backend_.rms_norm(residual_.rows(n), *layer.attention_norm, config_.rms_norm_eps,
-                        normed_.rows(n));
-    } else {
-      backend_.add_rms_norm(residual_.rows(n), delta_.rows(n), *layer.attention_norm,
-                            config_.rms_norm_eps, normed_.rows(n));
-    }
-    backend_.matmul(*layer.qkv, normed_.rows(n), nullptr, qkv_.rows(n));
-    backend_.rope_and_write_kv(qkv_.rows(n), attention_shape_, rope_, cos_sin_.rows(n),
+    const std::int64_t n = work_.num_tokens;
+    work_.norm(backend_, layer_idx == 0, *layer.attention_norm, config_.rms_norm_eps);
+    backend_.matmul(*layer.qkv, work_.normed.rows(n), nullptr, work_.qkv.rows(n));
+    backend_.rope_and_write_kv(work_.qkv.rows(n), attention_shape_, rope_, cos_sin_.rows(n),
                                batch.kv_groups[0], cache, layer_idx);
-    backend_.attention(qkv_.rows(n), attention_shape_, batch, 0, cache, layer_idx,
-                       attended_.rows(n));
-    backend_.matmul(*layer.attention_out, attended_.rows(n), nullptr, delta_.rows(n));
+    backend_.attention(work_.qkv.rows(n), attention_shape_, batch, 0, cache, layer_idx,
+                       work_.attended.rows(n));
+    backend_.matmul(*layer.attention_out, work_.attended.rows(n), nullptr, work_.delta.rows(n));
   }
 
   void mlp(const Layer& layer) {
-    const std::int64_t n = num_tokens_;
-    backend_.add_rms_norm(residual_.rows(n), delta_.rows(n), *layer.mlp_norm, config_.rms_norm_eps,
-                          normed_.rows(n));
-    backend_.matmul(*layer.gate_up, normed_.rows(n), nullptr, gate_up_.rows(n));
-    backend_.silu_and_mul(gate_up_.rows(n), gated_.rows(n));
-    backend_.matmul(*layer.down, gated_.rows(n), nullptr, delta_.rows(n));
+    const std::int64_t n = work_.num_tokens;
+    work_.norm(backend_, false, *layer.mlp_norm, config_.rms_norm_eps);
+    backend_.matmul(*layer.gate_up, work_.normed.rows(n), nullptr, work_.gate_up.rows(n));
+    backend_.silu_and_mul(work_.gate_up.rows(n), work_.gated.rows(n));
+    backend_.matmul(*layer.down, work_.gated.rows(n), nullptr, work_.delta.rows(n));
   }
 
   const ModelConfig config_;
@@ -175,20 +155,8 @@ class Llama final : public Model {
   const RopeParams rope_;
   const AttentionShape attention_shape_;
   const std::vector<KvGroup> kv_groups_;
-  const std::int32_t num_qkv_;
-
-  std::int64_t num_tokens_ = 0;  // of the last forward()
-  Activation residual_;          // [T, hidden_size], the stream that layers add to
-  Activation delta_;             // [T, hidden_size], what the last half layer adds to it
-  Activation normed_;            // [T, hidden_size]
-  Activation qkv_;               // [T, (num_heads + 2 num_kv_heads) head_dim]
-  Activation attended_;          // [T, num_heads head_dim]
-  Activation gate_up_;           // [T, 2 intermediate_size]
-  Activation gated_;             // [T, intermediate_size]
-  Activation cos_sin_;           // [T, rope_dim]
-  Activation head_residual_;     // [R, hidden_size], R rows that need logits
-  Activation head_delta_;        // [R, hidden_size]
-  Activation head_normed_;       // [R, hidden_size]
+  DecoderWorkspace work_;
+  Activation cos_sin_;  // [T, rope_dim]
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "model/gemma3.h"
 #include "model/llama.h"
 #include "model/model.h"
 
@@ -22,6 +23,7 @@ struct Architecture {
 
 constexpr std::array kArchitectures = {
     Architecture{"llama", make_llama},
+    Architecture{"gemma3", make_gemma3},
 };
 
 }  // namespace

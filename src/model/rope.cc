@@ -40,4 +40,12 @@ std::vector<float> rope_inv_freqs(const ModelConfig& config) {
   return inv_freqs;
 }
 
+std::vector<float> local_rope_inv_freqs(const ModelConfig& config) {
+  ModelConfig local = config;
+  local.rope_theta = config.local_rope_theta;
+  local.rope_scaling = {};
+  local.rope_freq_factors.clear();
+  return rope_inv_freqs(local);
+}
+
 }  // namespace tvllm::model

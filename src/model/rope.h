@@ -13,4 +13,7 @@ namespace tvllm::model {
 // file.
 std::vector<float> rope_inv_freqs(const ModelConfig& config);
 
+// Those of local layers: their own theta, nothing applied.
+std::vector<float> local_rope_inv_freqs(const ModelConfig& config);
+
 }  // namespace tvllm::model

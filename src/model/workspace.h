@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "backend/backend.h"
+#include "core/model_config.h"
+#include "model/model.h"
 
 namespace tvllm::model {
 
@@ -24,6 +27,31 @@ class Activation {
  private:
   std::unique_ptr<backend::Buffer> buffer_;
   std::int64_t num_cols_;
+};
+
+// What a decoder of attention and gated MLPs computes on its way through the layers.
+struct DecoderWorkspace {
+  DecoderWorkspace(backend::Backend& backend, const ModelConfig& config, const ModelLimits& limits);
+
+  // normed = rms_norm(residual), once delta is added to it: before the first layer there is none.
+  void norm(backend::Backend& backend, bool is_first, const backend::Buffer& weight, float eps);
+
+  // The final hidden states of these rows of the last forward(), normalized: [rows.size(),
+  // hidden_size].
+  TensorView final_hidden(backend::Backend& backend, std::span<const std::int32_t> rows,
+                          const backend::Buffer& norm, float eps) const;
+
+  std::int64_t num_tokens = 0;  // of the last forward()
+  Activation residual;          // [T, hidden_size], the stream that layers add to
+  Activation delta;             // [T, hidden_size], what the last half layer adds to it
+  Activation normed;            // [T, hidden_size]
+  Activation qkv;               // [T, (num_heads + 2 num_kv_heads) head_dim]
+  Activation attended;          // [T, num_heads head_dim]
+  Activation gate_up;           // [T, 2 intermediate_size]
+  Activation gated;             // [T, intermediate_size]
+  Activation head_residual;     // [R, hidden_size], R rows that need logits
+  Activation head_delta;        // [R, hidden_size]
+  Activation head_normed;       // [R, hidden_size]
 };
 
 }  // namespace tvllm::model

@@ -12,6 +12,7 @@ from http_client import HttpClient
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = ROOT / "build/release/bin/tiny-vllm"
 MODEL = ROOT / "models/SmolLM2-135M-Instruct.Q4_1.gguf"
+GEMMA = ROOT / "models/gemma-3-270m-q4_k_m.gguf"
 
 START_LIMIT_S = 120  # repacking and page cache on a loaded machine; about 1 s otherwise
 STOP_LIMIT_S = 60

@@ -6,9 +6,27 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from server_process import ROOT
+from server_process import GEMMA, MODEL, ROOT
 
-REFERENCE = json.loads((ROOT / "tests/data/reference/smollm2.json").read_text(encoding="utf-8"))
+
+def read_reference(name):
+    return json.loads((ROOT / "tests/data/reference" / name).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, its reference, and what llama.cpp reaches on the same file."""
+    path: object
+    reference: str
+    mean: float
+    top1: float
+    nll: float
+
+
+SMOLLM2 = Case(MODEL, "smollm2.json", mean=0.065, top1=0.985, nll=0.0034)
+GEMMA3 = Case(GEMMA, "gemma3.json", mean=0.078, top1=0.976, nll=0.0074)
+needs_gemma = pytest.mark.skipif(not GEMMA.exists(), reason=f"{GEMMA.name} is not there: scripts/setup --models fetches it")
+CASES = [pytest.param(SMOLLM2, id="smollm2"), pytest.param(GEMMA3, id="gemma3", marks=needs_gemma)]
 
 CLEAR_GAP = 0.1  # nats: closer choices say nothing about who is right
 GREEDY_TIE = 0.5  # a greedy continuation may leave the reference's at a gap below this
@@ -77,11 +95,11 @@ def compare_greedy(http, model, name, text, deviation):
             break
 
 
-def measure(server):
+def measure(server, reference):
     http = server.http
     model = http.get("/v1/models").json["data"][0]["id"]
     deviation = Deviation()
-    for name, text in REFERENCE.items():
+    for name, text in read_reference(reference).items():
         compare_prompt(http, model, text, deviation)
         compare_greedy(http, model, name, text, deviation)
     return deviation
@@ -89,26 +107,43 @@ def measure(server):
 
 @pytest.fixture
 def deviation_of(start_server):
-    def measure_with(instruction_set):
-        deviation = measure(start_server("--cpu-isa", instruction_set))
+    def measure_with(case, instruction_set):
+        deviation = measure(start_server("--cpu-isa", instruction_set, model=case.path), case.reference)
         print(f"--cpu-isa {instruction_set}: {deviation}")
         return deviation
 
     return measure_with
 
 
-def test_plain_fp32_is_the_reference_but_for_rounding(deviation_of):
-    deviation = deviation_of("reference")
+@pytest.mark.parametrize("case", CASES)
+def test_plain_fp32_is_the_reference_but_for_rounding(deviation_of, case):
+    deviation = deviation_of(case, "reference")
     assert deviation.mean <= 0.0005
     assert deviation.largest <= 0.01
     assert deviation.top1 == 1.0
     assert deviation.strayed == []
 
 
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("instruction_set", ["scalar", "auto"])
-def test_the_quantized_algorithm_is_closer_than_llama_cpp(deviation_of, instruction_set):
-    deviation = deviation_of(instruction_set)
-    assert deviation.mean < 0.065
-    assert deviation.top1 > 0.985
-    assert abs(deviation.mean_nll) <= 0.0034
+def test_the_quantized_algorithm_is_closer_than_llama_cpp(deviation_of, case, instruction_set):
+    deviation = deviation_of(case, instruction_set)
+    assert deviation.mean < case.mean
+    assert deviation.top1 > case.top1
+    assert abs(deviation.mean_nll) <= case.nll
     assert deviation.strayed == []
+
+
+@needs_gemma
+@pytest.mark.parametrize("options", [(), ("--max-num-batched-tokens", "64", "--max-num-seqs", "8")], ids=["whole", "chunks"])
+@pytest.mark.parametrize("instruction_set, tolerance", [("reference", 0.01), ("auto", 1.5)])
+def test_positions_behind_the_sliding_window_are_forgotten(start_server, instruction_set, tolerance, options):
+    server = start_server("--cpu-isa", instruction_set, *options, model=GEMMA)
+    text = read_reference("gemma3_window.json")
+    model = server.http.get("/v1/models").json["data"][0]["id"]
+    logprobs = complete(server.http, model, text["ids"], max_tokens=1, echo=True, logprobs=0)
+    ours = logprobs["token_logprobs"][text["first_position"] + 1:]
+    differences = [abs(mine - reference) for mine, reference in zip(ours, text["next_logprob"])]
+    assert len(text["next_logprob"]) > 250
+    assert max(differences) <= tolerance
+    assert sum(differences) / len(differences) <= tolerance / 10

@@ -73,16 +73,17 @@ class Embed final : public PreparedOp {
         table_(backend, c),
         ids_(random_integers(static_cast<std::size_t>(c.num_tokens),
                              static_cast<std::int32_t>(table_.matrix->num_rows()), kSeed)),
+        scale_(c.num_tokens % 2 == 0 ? 25.25f : 1.0f),
         out_(c.num_tokens, c.num_cols) {}
 
-  void run() override { backend_.embed(*table_.matrix, ids_, out_.view()); }
+  void run() override { backend_.embed(*table_.matrix, ids_, scale_, out_.view()); }
   std::vector<float> result() override { return out_.data; }
   std::vector<double> expected() override {
     const naive::Matrix table = table_.dequantized();
     std::vector<double> rows;
     for (const std::int32_t id : ids_) {
       for (std::int64_t c = 0; c < table.num_cols; ++c) {
-        rows.push_back(table.at(id, c));
+        rows.push_back(static_cast<double>(scale_) * table.at(id, c));
       }
     }
     return rows;
@@ -92,6 +93,7 @@ class Embed final : public PreparedOp {
   Backend& backend_;
   StackedWeights table_;
   std::vector<std::int32_t> ids_;
+  const float scale_;
   Tensor out_;
 };
 

@@ -82,8 +82,10 @@ class CpuBackend final : public backend::Backend {
     return PagedCache::make(spec);
   }
 
-  void embed(const Matrix& table, std::span<const TokenId> ids, TensorView out) override;
+  void embed(const Matrix& table, std::span<const TokenId> ids, float scale,
+             TensorView out) override;
   void rms_norm(TensorView x, const Buffer& weight, float eps, TensorView out) override;
+  void rms_norm_heads(TensorView x, const Buffer& weight, float eps) override;
   void add_rms_norm(TensorView residual, TensorView delta, const Buffer& weight, float eps,
                     TensorView out) override;
   void matmul(const Matrix& weight, TensorView x, const Buffer* bias, TensorView out) override;
@@ -150,13 +152,18 @@ Result<std::unique_ptr<Buffer>> CpuBackend::make_vector(const WeightView& weight
   return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(*memory), size_bytes));
 }
 
-void CpuBackend::embed(const Matrix& table, std::span<const TokenId> ids, TensorView out) {
+void CpuBackend::embed(const Matrix& table, std::span<const TokenId> ids, float scale,
+                       TensorView out) {
   const auto& rows = static_cast<const WeightMatrix&>(table);
   const auto num_tokens = static_cast<std::int64_t>(ids.size());
   const FloatMatrix to = as_floats(out, num_tokens, table.num_cols());
   for_rows(num_tokens, to.num_cols, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       rows.load_row(kernels_, ids[static_cast<std::size_t>(t)], to.row(t));
+      if (scale == 1.0f) continue;
+      for (std::int64_t c = 0; c < to.num_cols; ++c) {
+        to.row(t)[c] *= scale;
+      }
     }
   });
 }
@@ -178,6 +185,26 @@ void CpuBackend::rms_norm(TensorView x, const Buffer& weight, float eps, TensorV
   args.out = to.data;
   args.out_stride = to.row_stride;
   norm_rows(args, x.num_rows);
+}
+
+void CpuBackend::rms_norm_heads(TensorView x, const Buffer& weight, float eps) {
+  const FloatMatrix heads = as_floats(x);
+  const auto head_dim = static_cast<std::int64_t>(weight.size_bytes() / sizeof(float));
+  TVLLM_DCHECK(head_dim > 0 && x.num_cols % head_dim == 0, x.num_cols, " columns, heads of ",
+               head_dim);
+  NormArgs args;
+  args.x_stride = heads.row_stride;
+  args.weight = as_vector(weight, head_dim);
+  args.num_cols = head_dim;
+  args.eps = eps;
+  args.out_stride = heads.row_stride;
+  for_rows(x.num_rows, x.num_cols, [&](std::int64_t begin, std::int64_t end) {
+    NormArgs of_head = args;
+    for (std::int64_t first = 0; first < x.num_cols; first += head_dim) {
+      of_head.x = of_head.out = heads.data + first;
+      kernels_.rms_norm(of_head, begin, end);
+    }
+  });
 }
 
 void CpuBackend::add_rms_norm(TensorView residual, TensorView delta, const Buffer& weight,

@@ -147,6 +147,26 @@ TEST_P(CpuBackendTest, NormsMayWriteOverTheirInput) {
   EXPECT_EQ(x.data, out.data);
 }
 
+TEST_P(CpuBackendTest, HeadsAreNormalizedEachOnItsOwn) {
+  const auto weight = vector(random_weights(DType::kF32, 1, 20, 2));
+  for (const std::int64_t num_tokens : {1, 3, 400}) {
+    Tensor x = random_tensor(num_tokens, 100, 1);
+    const Tensor original = x;
+    backend_->rms_norm_heads(x.view().cols(20, 60), *weight, 1e-5f);
+    for (std::int64_t h = 0; h < 5; ++h) {
+      Tensor head(num_tokens, 20);
+      for (std::int64_t t = 0; t < num_tokens; ++t) {
+        std::memcpy(head.row(t), original.row(t) + 20 * h, 20 * sizeof(float));
+      }
+      if (h > 0 && h < 4) backend_->rms_norm(head.view(), *weight, 1e-5f, head.view());
+      for (std::int64_t t = 0; t < num_tokens; ++t) {
+        EXPECT_EQ(std::memcmp(head.row(t), x.row(t) + 20 * h, 20 * sizeof(float)), 0)
+            << "head " << h << " of token " << t;
+      }
+    }
+  }
+}
+
 TEST_P(CpuBackendTest, ANormOfZerosIsZero) {
   Tensor x(2, 8);
   Tensor out = random_tensor(2, 8, 1);
@@ -161,7 +181,7 @@ TEST_P(CpuBackendTest, EmptyBatchesDoNothing) {
   Tensor none(0, 32);
   Tensor none_out(0, 8);
   Tensor none_wide(0, 64);
-  backend_->embed(*weights, {}, none.view());
+  backend_->embed(*weights, {}, 1.0f, none.view());
   backend_->matmul(*weights, none.view(), nullptr, none_out.view());
   backend_->rms_norm(none.view(), *norm, 1e-5f, none.view());
   backend_->add_rms_norm(none.view(), none.view(), *norm, 1e-5f, none.view());

@@ -86,7 +86,7 @@ FloatMatrix TinyModel::forward(const backend::PagedBatch& batch) {
   TVLLM_CHECK(num_tokens <= residual_.num_rows, num_tokens, " tokens");
   const auto rows = [num_tokens](Tensor& tensor) { return tensor.view().rows(0, num_tokens); };
   const backend::RopeParams rope{RopeStyle::kHalves, kRopeDim, inv_freqs_};
-  backend_.embed(*embedding_, batch.token_ids, rows(residual_));
+  backend_.embed(*embedding_, batch.token_ids, 1.0f, rows(residual_));
   backend_.rope_tables(rope, batch.positions, rows(cos_sin_));
   std::int32_t idx = 0;
   for (const Layer& layer : layers_) {

@@ -253,6 +253,67 @@ TEST(GgufConfigTest, ASlidingWindowEndsTheContext) {
   EXPECT_EQ(read(tiny_llama(1).u32("llama.attention.sliding_window", 4096))->context_len, 2048);
 }
 
+// The tiny llama with the keys of a Gemma 3.
+GgufBuilder tiny_gemma() {
+  return tiny_llama(1)
+      .str("general.architecture", "gemma3")
+      .u32("gemma3.block_count", 2)
+      .u32("gemma3.context_length", 2048)
+      .u32("gemma3.embedding_length", 64)
+      .u32("gemma3.feed_forward_length", 128)
+      .u32("gemma3.attention.head_count", 4)
+      .u32("gemma3.attention.head_count_kv", 2)
+      .f32("gemma3.attention.layer_norm_rms_epsilon", 1e-6f)
+      .f32("gemma3.rope.freq_base", 1e6f)
+      .u32("gemma3.attention.sliding_window", 512);
+}
+
+TEST(GgufConfigTest, GemmasLayersAreLocalButForEverySixth) {
+  const Result<ModelConfig> config = read(tiny_gemma());
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->context_len, 2048);
+  EXPECT_EQ(config->sliding_window, 512);
+  EXPECT_EQ(config->local_rope_theta, 10000.0f);
+  EXPECT_EQ(config->query_scale, 0.25f);
+  std::vector<bool> local;
+  for (std::int32_t i = 0; i < 13; ++i)
+    local.push_back(config->is_local_layer(i));
+  EXPECT_EQ(local, (std::vector<bool>{true, true, true, true, true, false, true, true, true, true,
+                                      true, false, true}));
+}
+
+TEST(GgufConfigTest, GemmasPatternThetaAndScaleMayBeInTheFile) {
+  const Result<ModelConfig> config = read(tiny_gemma()
+                                              .u32("gemma3.attention.sliding_window_pattern", 2)
+                                              .f32("gemma3.rope.freq_base_swa", 5000.0f)
+                                              .f32("gemma3.attention.scale", 0.125f));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_TRUE(config->is_local_layer(0));
+  EXPECT_FALSE(config->is_local_layer(1));
+  EXPECT_EQ(config->local_rope_theta, 5000.0f);
+  EXPECT_EQ(config->query_scale, 0.125f);
+  expect_error(tiny_gemma().u32("gemma3.attention.sliding_window", 0),
+               {"'gemma3.attention.sliding_window'", "found 0"});
+  expect_error(tiny_gemma().u32("gemma3.attention.sliding_window_pattern", 0),
+               {"'gemma3.attention.sliding_window_pattern'", "found 0"});
+}
+
+TEST(GgufConfigTest, GemmaWithoutAWindowHasGlobalLayersAlone) {
+  const Result<ModelConfig> config = read(tiny_gemma().erase("gemma3.attention.sliding_window"));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->sliding_window, 0);
+  EXPECT_FALSE(config->is_local_layer(0));
+}
+
+TEST(GgufConfigTest, TheQueriesOfGemma27BAreScaledByWhatItsHeadsShare) {
+  const Result<ModelConfig> config = read(tiny_gemma()
+                                              .u32("gemma3.block_count", 62)
+                                              .u32("gemma3.attention.key_length", 32)
+                                              .u32("gemma3.attention.value_length", 32));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->query_scale, 0.25f);
+}
+
 TEST(GgufConfigTest, WhatWouldChangeTheArithmeticIsNotIgnored) {
   expect_error(tiny_llama(1).u32("llama.expert_count", 8),
                {"'llama.expert_count'", "only 0 is supported, found 8"}, ErrorCode::kUnsupported);

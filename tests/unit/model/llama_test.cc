@@ -129,7 +129,7 @@ TEST_F(LlamaTest, RefusesTensorsThatItWouldPassOver) {
 
 TEST_F(LlamaTest, AnUnknownArchitectureIsRefusedByName) {
   file_.config.architecture = "mamba";
-  EXPECT_THAT(error(), AllOf(HasSubstr("'mamba'"), HasSubstr("known are: llama")));
+  EXPECT_THAT(error(), AllOf(HasSubstr("'mamba'"), HasSubstr("known are: llama, gemma3")));
 }
 
 }  // namespace
