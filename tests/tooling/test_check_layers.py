@@ -104,9 +104,11 @@ class CheckLayersTest(TreeTest):
                 else:
                     self.assert_problems(f"src/{name}:4: {library} may not be included here (<{included}>)")
 
-    def test_tests_include_any_library(self):
+    def test_tests_include_any_library_but_cuda(self):
         self.write("tests/unit/x_test.cc", "#include <boost/json.hpp>\n")
         self.assert_clean()
+        self.write("tests/unit/y_test.cc", "#include <cuda_runtime.h>\n")
+        self.assert_problems("tests/unit/y_test.cc:1: CUDA may not be included here (<cuda_runtime.h>)")
 
     def test_includes_are_written_from_src(self):
         self.write("src/kv_cache/a.cc", '#include "../base/result.h"\n')
