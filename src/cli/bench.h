@@ -10,8 +10,11 @@
 namespace tvllm::cli {
 
 Verb add_bench_latency(CLI::App& bench);
+Verb add_bench_serve(CLI::App& bench);
 
 // Writes `text` as the whole file. An error names the path.
 Status write_file(const std::string& path, const std::string& text);
+// Adds it as one more line.
+Status append_line(const std::string& path, const std::string& text);
 
 }  // namespace tvllm::cli
