@@ -63,7 +63,7 @@ Status check_lengths(const LatencyOptions& options, std::int32_t max_model_len) 
 
 }  // namespace
 
-Result<LatencyResult> run_latency(const LatencySetup& setup, const LatencyOptions& options,
+Result<LatencyResult> run_latency(const OfflineSetup& setup, const LatencyOptions& options,
                                   const LatencyProgress& on_progress) {
   TVLLM_RETURN_IF_ERROR(check_lengths(options, setup.engine.max_model_len()));
   const Requests requests = make_requests(setup.tokenizer, options);

@@ -11,14 +11,6 @@
 #include "base/result.h"
 #include "bench/offline_runner.h"
 #include "bench/step_profile.h"
-#include "engine/engine_client.h"
-
-namespace tvllm::tokenizer {
-class Tokenizer;
-}
-namespace tvllm::trace {
-class TraceRing;
-}
 
 namespace tvllm::bench {
 
@@ -45,15 +37,7 @@ struct LatencyResult {
 // (iterations done, of how many, what they are)
 using LatencyProgress = std::function<void(std::int32_t, std::int32_t, std::string_view)>;
 
-// All that the run stands on. The runner outlives the engine, whose trace goes to `ring`.
-struct LatencySetup {
-  engine::EngineClient& engine;
-  const tokenizer::Tokenizer& tokenizer;
-  const trace::TraceRing& ring;
-  OfflineRunner& runner;
-};
-
-Result<LatencyResult> run_latency(const LatencySetup& setup, const LatencyOptions& options,
+Result<LatencyResult> run_latency(const OfflineSetup& setup, const LatencyOptions& options,
                                   const LatencyProgress& on_progress = {});
 
 // The lines that vLLM prints, then the steps by phase.

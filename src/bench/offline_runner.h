@@ -15,6 +15,9 @@
 namespace tvllm::tokenizer {
 class Tokenizer;
 }
+namespace tvllm::trace {
+class TraceRing;
+}
 
 namespace tvllm::bench {
 
@@ -45,6 +48,15 @@ class OfflineRunner {
 
  private:
   engine::EventQueue events_;
+};
+
+// What a benchmark of an engine in this process stands on. The runner outlives the engine, whose
+// trace goes to `ring`.
+struct OfflineSetup {
+  engine::EngineClient& engine;
+  const tokenizer::Tokenizer& tokenizer;
+  const trace::TraceRing& ring;
+  OfflineRunner& runner;
 };
 
 }  // namespace tvllm::bench

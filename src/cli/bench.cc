@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -31,13 +32,25 @@ Verb add_bench(CLI::App& root) {
   CLI::App* app =
       root.add_subcommand("bench", "Measure the engine, or any OpenAI-compatible server");
   app->require_subcommand(1);
-  const std::vector<Verb> benches = {add_bench_latency(*app), add_bench_serve(*app)};
+  const std::vector<Verb> benches = {add_bench_latency(*app), add_bench_throughput(*app),
+                                     add_bench_serve(*app)};
   return {app, [benches] {
             for (const Verb& bench : benches) {
               if (bench.app->parsed()) return bench.run();
             }
             return kExitBadInput;
           }};
+}
+
+Status reserve_queue(app::EngineConfig& config, std::int64_t num_requests) {
+  constexpr std::int64_t kMost = 1 << 24;  // as --max-queued-requests
+  if (num_requests > kMost) {
+    return invalid_argument(
+        str_cat("these are ", num_requests, " answers at once; at most ", kMost, " can be"));
+  }
+  config.max_queued_requests =
+      std::max(config.max_queued_requests, static_cast<std::int32_t>(num_requests));
+  return {};
 }
 
 Status write_file(const std::string& path, const std::string& text) {

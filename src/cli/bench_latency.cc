@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -24,9 +23,6 @@ namespace {
 
 constexpr std::int32_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-// The steps are read out of it while they run, so it need not hold a whole run.
-constexpr std::uint64_t kTraceBytes = 32 << 20;
-
 struct Options {
   app::EngineConfig engine;
   bench::LatencyOptions bench;
@@ -35,9 +31,10 @@ struct Options {
 
 int run(Options& options) {
   set_log_level(LogLevel::kWarning);
-  options.engine.trace_buffer_bytes = kTraceBytes;
-  options.engine.max_queued_requests =
-      std::max(options.engine.max_queued_requests, options.bench.batch_size * options.bench.n);
+  options.engine.trace_buffer_bytes = kBenchTraceBytes;
+  const Status reserved =
+      reserve_queue(options.engine, std::int64_t{options.bench.batch_size} * options.bench.n);
+  if (!reserved.has_value()) return report_error(reserved.error());
   show_load_progress(options.engine);
   bench::OfflineRunner runner;  // outlives the engine
   Result<app::LoadedEngine> loaded = app::load_engine(options.engine);

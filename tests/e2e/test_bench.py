@@ -110,6 +110,22 @@ def test_the_latency_of_a_batch_is_told_by_phase(tmp_path):
     assert 0 < in_steps <= sum(saved["latencies"])
 
 
+def test_the_throughput_of_many_prompts(tmp_path):
+    path = tmp_path / "throughput.json"
+    done = run_verb("bench", "throughput", MODEL, "--num-prompts", 6, "--input-len", 20, "--output-len", 5, "--n", 2,
+                    "--max-model-len", 64, "--output-json", path)
+    assert done.returncode == 0, done.stderr
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    assert saved["num_requests"] == 12
+    assert saved["total_num_tokens"] == 12 * 25
+    assert row(done.stdout, "Total num prompt tokens") == 12 * 20
+    assert row(done.stdout, "Total num output tokens") == 12 * 5
+    assert saved["output_tokens_per_second"] == pytest.approx(60 / saved["elapsed_time"])
+    rates = [float(word) for word in re.findall(r"([\d.]+) (?:requests|total tokens|output tokens)/s", done.stdout)]
+    assert rates == pytest.approx([12 / saved["elapsed_time"], 300 / saved["elapsed_time"], 60 / saved["elapsed_time"]],
+                                  abs=0.01)
+
+
 REFUSED = [
     (("serve", "--base-url", "https://127.0.0.1:1"), "--base-url"),
     (("serve", "--base-url", "127.0.0.1:8000"), "--base-url"),
@@ -136,6 +152,10 @@ REFUSED = [
     (("latency", MODEL, "--batch-size", 0), "--batch-size"),
     (("latency", MODEL, "--num-iters", 0), "--num-iters"),
     (("latency", MODEL, "--input-len", 8000, "--output-len", 1000), "--input-len 8000 and --output-len 1000"),
+    (("throughput",), "MODEL"),
+    (("throughput", MODEL, "--input-len", 8000, "--output-len", 1000, "--num-prompts", 1), "8000 tokens"),
+    (("throughput", MODEL, "--dataset-name", "sharegpt"), "--dataset-path"),
+    (("throughput", MODEL, "--n", 0), "--n"),
     ((), "subcommand"),
     (("everything",), "subcommand"),
 ]
