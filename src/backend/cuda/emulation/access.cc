@@ -163,12 +163,10 @@ bool all_are(const std::uint8_t* states, std::size_t bytes, ByteState wanted) {
 
 template <std::size_t kBytes>
 bool all_initialized(const std::uint8_t* states) {
-  static const std::array<std::uint8_t, 16> initialized = [] {
-    std::array<std::uint8_t, 16> all;
-    all.fill(static_cast<std::uint8_t>(ByteState::kInitialized));
-    return all;
-  }();
-  return std::memcmp(states, initialized.data(), kBytes) == 0;
+  static constexpr std::array<std::uint8_t, 16> kInitialized = {2, 2, 2, 2, 2, 2, 2, 2,
+                                                                2, 2, 2, 2, 2, 2, 2, 2};
+  static_assert(kInitialized[0] == static_cast<std::uint8_t>(ByteState::kInitialized));
+  return std::memcmp(states, kInitialized.data(), kBytes) == 0;
 }
 
 void check_in_arena(std::uintptr_t address, std::size_t offset, std::size_t bytes,
@@ -210,6 +208,18 @@ void check_fixed(const void* address) {
   if (offset - kAllSharedBytes < kMaxDeviceBytes &&
       all_initialized<kBytes>(arena.state_at(offset))) {
     return;
+  }
+  // Whole words of the block's shared memory that are initialized, or become so by this write.
+  BlockRunner& runner = *t_current.runner;
+  const std::size_t in_range =
+      offset - static_cast<std::size_t>(runner.worker_idx()) * kSharedRangeBytes;
+  if (kBytes >= 4 && in_range < kSharedRangeBytes && offset % 4 == 0 &&
+      all_initialized<kBytes>(arena.state_at(offset))) {
+    const bool is_usual =
+        kKind == AccessKind::kRead
+            ? runner.shared_log().log_usual_read(in_range, kBytes / 4, runner.thread_idx())
+            : runner.shared_log().log_usual_write(in_range, kBytes / 4, runner.thread_idx());
+    if (is_usual) return;
   }
   check_access(address, kBytes, kKind);
 }

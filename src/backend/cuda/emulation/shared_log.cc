@@ -9,26 +9,10 @@ namespace tvllm::cuda::emulation {
 namespace {
 
 constexpr std::size_t kWordBytes = 4;
-constexpr std::uint8_t kWholeWord = 0xf;
 
 }  // namespace
 
 SharedLog::SharedLog() : words_(kSharedRangeBytes / kWordBytes) {}
-
-SharedLog::Access SharedLog::make_access(std::uint8_t bytes, int thread_idx) const {
-  const int warp_idx = thread_idx / 32;
-  return Access{.phase = phase_,
-                .warp_phase = warp_phases_[static_cast<std::size_t>(warp_idx)],
-                .thread_idx = static_cast<std::int16_t>(thread_idx),
-                .warp_idx = static_cast<std::int16_t>(warp_idx),
-                .bytes = bytes};
-}
-
-bool SharedLog::races(const Access& earlier, const Access& now) const {
-  if (earlier.phase != phase_ || (earlier.bytes & now.bytes) == 0) return false;
-  if (earlier.thread_idx == now.thread_idx) return false;
-  return earlier.warp_idx != now.warp_idx || earlier.warp_phase == now.warp_phase;
-}
 
 // Calls body(word, bits of its bytes) until one finds a race.
 template <typename Body>
@@ -52,14 +36,7 @@ std::optional<SharedLog::Race> SharedLog::read(std::size_t offset, std::size_t b
     if (races(word.write, now)) {
       return Race{.thread_idx = word.write.thread_idx, .was_write = true};
     }
-    Access& known = word.read;
-    if (known.phase == phase_ && known.bytes == kWholeWord && bits == kWholeWord) {
-      if (known.thread_idx != now.thread_idx) known.thread_idx = -1;
-      if (known.warp_idx != now.warp_idx) known.warp_idx = -1;
-      known.warp_phase = now.warp_phase;
-    } else {
-      known = now;
-    }
+    add_reader(word.read, now);
     return std::nullopt;
   });
 }

@@ -29,6 +29,11 @@ class SharedLog {
     int thread_idx = -1;  // the other one; -1: several
     bool was_write = false;
   };
+  // Logs a read or write of whole words if nothing is unusual about it; else read() or write() must
+  // follow, which does the same and finds out. REQUIRES: offset is a multiple of 4
+  bool log_usual_read(std::size_t offset, std::size_t num_words, int thread_idx);
+  bool log_usual_write(std::size_t offset, std::size_t num_words, int thread_idx);
+
   // Logs an access to [offset, offset + bytes) of the worker's range; the race it makes, if any.
   std::optional<Race> read(std::size_t offset, std::size_t bytes, int thread_idx);
   std::optional<Race> write(std::size_t offset, std::size_t bytes, int thread_idx);
@@ -46,8 +51,30 @@ class SharedLog {
     Access read;
   };
 
-  Access make_access(std::uint8_t bytes, int thread_idx) const;
-  bool races(const Access& earlier, const Access& now) const;
+  static constexpr std::uint8_t kWholeWord = 0xf;
+
+  Access make_access(std::uint8_t bytes, int thread_idx) const {
+    const int warp_idx = thread_idx / 32;
+    return Access{.phase = phase_,
+                  .warp_phase = warp_phases_[static_cast<std::size_t>(warp_idx)],
+                  .thread_idx = static_cast<std::int16_t>(thread_idx),
+                  .warp_idx = static_cast<std::int16_t>(warp_idx),
+                  .bytes = bytes};
+  }
+  bool races(const Access& earlier, const Access& now) const {
+    if (earlier.phase != phase_ || (earlier.bytes & now.bytes) == 0) return false;
+    if (earlier.thread_idx == now.thread_idx) return false;
+    return earlier.warp_idx != now.warp_idx || earlier.warp_phase == now.warp_phase;
+  }
+  void add_reader(Access& known, const Access& now) const {
+    if (known.phase == phase_ && known.bytes == kWholeWord && now.bytes == kWholeWord) {
+      if (known.thread_idx != now.thread_idx) known.thread_idx = -1;
+      if (known.warp_idx != now.warp_idx) known.warp_idx = -1;
+      known.warp_phase = now.warp_phase;
+    } else {
+      known = now;
+    }
+  }
   template <typename Body>
   std::optional<Race> for_each_word(std::size_t offset, std::size_t bytes, Body&& body);
 
@@ -55,5 +82,25 @@ class SharedLog {
   std::array<std::uint32_t, 32> warp_phases_ = {};
   std::vector<Word> words_;
 };
+
+inline bool SharedLog::log_usual_read(std::size_t offset, std::size_t num_words, int thread_idx) {
+  const Access now = make_access(kWholeWord, thread_idx);
+  Word* const words = words_.data() + offset / 4;
+  for (std::size_t i = 0; i < num_words; ++i) {
+    if (words[i].write.phase == phase_ && races(words[i].write, now)) return false;
+    add_reader(words[i].read, now);
+  }
+  return true;
+}
+
+inline bool SharedLog::log_usual_write(std::size_t offset, std::size_t num_words, int thread_idx) {
+  const Access now = make_access(kWholeWord, thread_idx);
+  Word* const words = words_.data() + offset / 4;
+  for (std::size_t i = 0; i < num_words; ++i) {
+    if (races(words[i].write, now) || races(words[i].read, now)) return false;
+    words[i].write = now;
+  }
+  return true;
+}
 
 }  // namespace tvllm::cuda::emulation
