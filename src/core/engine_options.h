@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tvllm {
 
@@ -15,6 +16,8 @@ struct SchedulerOptions {
   std::int32_t max_num_batched_tokens = 512;  // token budget of one step
   std::int32_t max_model_len = 0;             // prompt and output tokens of one sequence
   std::int32_t num_kv_groups = 1;
+  // Positions that the layers of a group see, 0: all; the first group sees all. Empty: all do.
+  std::vector<std::int32_t> kv_windows = {};
   std::int32_t block_size = 16;  // tokens, a power of two from 4 to 128
   std::int32_t num_blocks = 0;   // usable blocks, the null block apart
   float watermark = 0.01f;       // share of blocks kept free when admitting

@@ -13,6 +13,9 @@
 
 namespace tvllm {
 
+// Plans that were submitted and not applied yet, at most.
+inline constexpr std::int32_t kMaxStepsInFlight = 2;
+
 // A sequence takes a state slot of the executor: first admission, or again after a preemption.
 struct SequenceStart {
   SeqId seq_id;
@@ -54,7 +57,8 @@ struct BlockTables {
 // vectors have grown.
 //
 // Invariants: (1) the num_new_tokens sum to token_ids.size(), at most the token budget;
-// (2) each table holds ceil((num_computed + num_new) / block_size) blocks or more; (3) a state slot
+// (2) each table holds ceil((num_computed + num_new) / block_size) blocks or more, of which those
+// that a group's window has passed may be the null block; (3) a state slot
 // stands at most once in `sequences`; (4) releases are to be applied before starts.
 struct StepPlan {
   std::uint64_t step_id = 0;

@@ -12,23 +12,27 @@
 #include "base/ids.h"
 #include "kv_cache/block_hash.h"
 #include "kv_cache/block_pool.h"
+#include "kv_cache/group_layout.h"
 
 namespace tvllm::kv_cache {
 
 struct KvCacheManagerOptions {
-  std::int32_t num_groups = 1;   // groups of layers with their own block tables
-  std::int32_t block_size = 16;  // tokens, a power of two
-  std::int32_t num_blocks = 0;   // usable blocks, shared by all groups
+  std::int32_t num_groups = 1;             // groups of layers with their own block tables
+  std::vector<std::int32_t> windows = {};  // of the groups: group_layout.h
+  std::int32_t max_tokens_in_flight = 0;   // of one sequence
+  std::int32_t block_size = 16;            // tokens, a power of two
+  std::int32_t num_blocks = 0;             // usable blocks, shared by all groups
   bool enable_prefix_caching = false;
   std::string model_fingerprint = {};               // what K and V depend on beside the tokens
   std::optional<std::uint64_t> prefix_hash_seed{};  // for tests; nothing: a secret is drawn
 };
 
-// The longest run of a sequence's leading blocks that the prefix index has in all groups.
+// The longest beginning of a sequence that need not be computed: the prefix index has its blocks,
+// of a group with a window those that the next token sees.
 struct PrefixHit {
   std::int32_t num_tokens = 0;
-  std::int32_t num_used_blocks = 0;          // of all groups: those that others hold right now
-  std::vector<std::vector<BlockId>> tables;  // [num_groups], equally long
+  // [num_groups], equally long; the null block stands for what a window has left.
+  std::vector<std::vector<BlockId>> tables;
 };
 
 // Which blocks hold which sequence's K and V. Every sequence has one block table a KV group, which
@@ -39,8 +43,10 @@ struct PrefixHit {
 //   block_size 4, 10 tokens:   table  [ 7 | 2 | 9 ]
 //                              block 7  0 1 2 3    block 2  4 5 6 7    block 9  8 9 . .
 //
-// All groups here attend to the full context, so their tables are equally long. A sliding-window
-// group will put the null block where positions have left the window, before new blocks are taken.
+// In a group with a sliding window the null block stands where no token to come sees anything:
+// those blocks went back to the pool. Its table begins with them and is as long as the others.
+//
+//   window 5, 12 tokens computed:   table  [ 0 | 0 | 9 ]     the next token sees positions 8 .. 12
 //
 // Owned by the scheduler. Engine thread only, but for the size questions below. Knows no tensors:
 // which bytes a block is, the backend alone knows.
@@ -49,12 +55,15 @@ struct PrefixHit {
 // take_hit() give them to a sequence that begins with the same tokens. Nobody writes into a full
 // block, so sharing needs no copies.
 //
+// What a block of a group with a window holds is told by the block of group 0 that holds the same
+// positions, since the one before it may be gone.
+//
 // Invariants: (1) a block's reference count is the number of table entries that name it; (2) the
-// tables of a sequence have equal length; (3) a block is indexed only behind an indexed one, and is
-// evicted before it. The scheduler asks for positions, never for blocks.
+// tables of a sequence have equal length; (3) a block is indexed only behind an indexed one, and,
+// but for windows, evicted before it. The scheduler asks for positions, never for blocks.
 class KvCacheManager {
  public:
-  // REQUIRES: num_groups >= 1, block_size a power of two, num_blocks >= 1
+  // REQUIRES: num_groups >= 1, no window in group 0, block_size a power of two, num_blocks >= 1
   // `trace`, if not null, outlives the manager.
   explicit KvCacheManager(const KvCacheManagerOptions& options,
                           trace::TraceRecorder* trace = nullptr);
@@ -63,12 +72,11 @@ class KvCacheManager {
   std::int32_t num_blocks() const { return pool_.num_blocks(); }
   std::int32_t block_size() const { return options_.block_size; }
   std::int32_t num_groups() const { return options_.num_groups; }
-  // Over all groups, for the positions [0, num_tokens).
-  std::int64_t num_blocks_for_tokens(std::int64_t num_tokens) const;
+  const GroupLayout& layout() const { return layout_; }
   // Whether a sequence of so many tokens fits when it has the pool for itself.
   bool can_ever_fit(std::int64_t num_tokens) const;
   // The longest sequence that the pool holds.
-  std::int64_t max_num_tokens() const;
+  std::int64_t max_num_tokens() const { return layout_.max_num_tokens(num_blocks()); }
 
   // --- blocks of sequences ---
   // Room for tables of up to `max_num_tokens` positions, so that growing them allocates nothing.
@@ -82,6 +90,10 @@ class KvCacheManager {
   // Blocks that allocate_slots() would take.
   std::int32_t num_missing_blocks(SeqId seq_id, std::int64_t num_tokens) const;
 
+  // The K and V of the positions [0, num_tokens) are computed: blocks that no later token sees go
+  // back to the pool. What is to be shared of them was offered before.
+  void free_behind_windows(SeqId seq_id, std::int32_t num_tokens);
+
   // Gives all blocks of the sequence back. Harmless when it is not held: the one way out for
   // finished, cancelled and preempted sequences alike.
   void release(SeqId seq_id);
@@ -90,7 +102,8 @@ class KvCacheManager {
   // they share among themselves count, blocks that others share do not.
   std::int32_t num_blocks_freed_by_release(std::span<const SeqId> seq_ids) const;
 
-  // In order of position. Valid until the sequence's next change.
+  // In order of position, with null blocks where a window has passed. Valid until the sequence's
+  // next change.
   std::span<const BlockId> block_table(SeqId seq_id, std::int32_t group) const;
 
   // --- prefix caching: without it nothing is hashed and nothing is ever hit ---
@@ -104,6 +117,10 @@ class KvCacheManager {
   void find_hit(const HashChain& chain, const TokenHistory& history, std::int32_t max_num_tokens,
                 PrefixHit& hit);
 
+  // Blocks that the pool must have for a sequence to begin with the hit and get to `num_tokens`:
+  // cached ones leave the queue like any other, those that somebody holds cost nothing.
+  std::int64_t num_blocks_needed(std::int64_t num_tokens, const PrefixHit& hit) const;
+
   // The sequence's tables begin with the blocks of the hit. REQUIRES: it holds no block, and the
   // hit is fresh
   void take_hit(SeqId seq_id, const PrefixHit& hit);
@@ -113,8 +130,9 @@ class KvCacheManager {
   void index_blocks(SeqId seq_id, const HashChain& chain, const TokenHistory& history,
                     std::int32_t num_tokens);
 
-  // What the sequence holds is not to be shared any more, by whomever it was computed.
-  void forget_blocks(SeqId seq_id);
+  // What the sequence holds is not to be shared any more, by whomever it was computed; nor is what
+  // it gave back when a window had passed.
+  void forget_blocks(SeqId seq_id, const HashChain& chain, const TokenHistory& history);
 
   // Drops the content of all unreferenced blocks.
   void reset_prefix_cache() { pool_.forget_cached(); }
@@ -141,7 +159,12 @@ class KvCacheManager {
 
   struct Held {
     GroupTables tables;
-    std::int32_t num_indexed = 0;  // leading blocks of each table that were hit or offered
+    std::vector<std::size_t> num_passed;  // [num_groups], the null blocks each table begins with
+    std::int32_t num_indexed = 0;         // leading blocks of each table that were hit or offered
+
+    std::span<const BlockId> blocks(std::size_t group) const {
+      return std::span<const BlockId>(tables[group]).subspan(num_passed[group]);
+    }
   };
 
   const Held& held(SeqId seq_id) const;
@@ -149,13 +172,21 @@ class KvCacheManager {
   const GroupTables& tables_of(SeqId seq_id) const { return held(seq_id).tables; }
   void trace_taken(SeqId seq_id, std::size_t group, std::span<const BlockId> table,
                    std::int32_t num_taken) const;
-  void trace_freed(SeqId seq_id, std::size_t group, std::span<const BlockId> table) const;
+  void trace_freed(SeqId seq_id, std::size_t group, std::size_t first_idx,
+                   std::span<const BlockId> blocks) const;
   std::span<const TokenId> copy_block(const TokenHistory& history, std::int32_t block_idx);
-  bool find_block(const BlockHash& hash, std::span<const TokenId> token_ids, PrefixHit& hit) const;
+  bool has_window(std::int32_t group) const { return layout_.window(group) > 0; }
+  BlockId find_block(const HashChain& chain, const TokenHistory& history, std::int32_t group,
+                     std::int32_t block_idx, const GroupTables& tables);
+  ContentId parent_of(std::int32_t group, std::size_t block_idx, const GroupTables& tables) const;
+  void find_full(const HashChain& chain, const TokenHistory& history, std::int32_t num_blocks,
+                 PrefixHit& hit);
+  void find_windows(const HashChain& chain, const TokenHistory& history, PrefixHit& hit);
   bool index_block(const GroupTables& tables, std::size_t block_idx, const BlockHash& hash,
                    std::span<const TokenId> token_ids);
 
   const KvCacheManagerOptions options_;
+  const GroupLayout layout_;
   trace::TraceRecorder* const trace_;
   BlockPool pool_;
   BlockHasher hasher_;

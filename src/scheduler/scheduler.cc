@@ -36,6 +36,8 @@ Scheduler::Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_t
           static_cast<std::int32_t>(static_cast<double>(options.watermark) * options.num_blocks)),
       trace_(trace),
       kv_cache_({.num_groups = options.num_kv_groups,
+                 .windows = options.kv_windows,
+                 .max_tokens_in_flight = kMaxStepsInFlight * options.max_num_batched_tokens,
                  .block_size = options.block_size,
                  .num_blocks = options.num_blocks,
                  .enable_prefix_caching = options.enable_prefix_caching,
@@ -47,6 +49,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_t
       waiting_(options.policy) {
   running_.reserve(static_cast<std::size_t>(options.max_num_seqs));
   leaving_.reserve(static_cast<std::size_t>(options.max_num_seqs));
+  hit_.tables.resize(static_cast<std::size_t>(options.num_kv_groups));
   if (trace_ != nullptr) trace_info();
 }
 
@@ -134,15 +137,17 @@ void Scheduler::apply_sequence(Sequence& seq, const PlannedSequence& planned,
   TVLLM_CHECK(seq.num_steps_in_flight > 0, "sequence ", seq.id, " is in no step");
   --seq.num_steps_in_flight;
   if (planned.samples_token) --seq.num_pending_tokens;
+  if (result.error != SequenceError::kNone) {  // also of one that was cancelled meanwhile
+    kv_cache_.forget_blocks(seq.id, seq.hashes, seq.history());
+  }
   if (seq.status != SequenceStatus::kFinished) {
     TokenEvent event;
     event.seq_id = seq.id;
     if (result.error == SequenceError::kNone) {
       take_prompt_progress(seq, planned, result, event);
       if (planned.samples_token) take_token(seq, planned, result, event);
-      index_blocks(seq, planned.num_computed_tokens + planned.num_new_tokens);
+      take_computed(seq, planned.num_computed_tokens + planned.num_new_tokens);
     } else {
-      kv_cache_.forget_blocks(seq.id);
       event.finish_reason = FinishReason::kError;
       event.error_message =
           str_cat("the model gave no finite logits after ",
@@ -173,9 +178,10 @@ void Scheduler::take_prompt_progress(Sequence& seq, const PlannedSequence& plann
 
 // A preempted sequence still holds its blocks here: it finds them again if they last until it
 // comes back.
-void Scheduler::index_blocks(Sequence& seq, std::int32_t num_tokens) {
+void Scheduler::take_computed(Sequence& seq, std::int32_t num_tokens) {
   kv_cache_.extend(seq.hashes, seq.history(), seq.request->cache_salt);
   kv_cache_.index_blocks(seq.id, seq.hashes, seq.history(), num_tokens);
+  kv_cache_.free_behind_windows(seq.id, num_tokens);
 }
 
 void Scheduler::take_token(Sequence& seq, const PlannedSequence& planned,

@@ -66,8 +66,9 @@ struct SchedulerStats {
 //
 // At each admission a sequence takes over the blocks that the prefix index has of its known tokens,
 // all but the last token: its logits are needed. Blocks are indexed when the step that filled them
-// is applied, so what is shared was computed. When a row has no valid logits, whatever its sequence
-// holds is forgotten.
+// is applied, so what is shared was computed; then, and not earlier, blocks that a window has
+// passed are given back, so no step in flight reads them. When a row has no valid logits, whatever
+// its sequence holds is forgotten.
 //
 // Owns the sequences and the KV cache manager. Engine thread only, but for check_fits(). Knows no
 // model, no tensors and no clock.
@@ -157,7 +158,7 @@ class Scheduler {
                       std::vector<TokenEvent>& events);
   void take_prompt_progress(Sequence& seq, const PlannedSequence& planned,
                             const SequenceResult& result, TokenEvent& event);
-  void index_blocks(Sequence& seq, std::int32_t num_tokens);
+  void take_computed(Sequence& seq, std::int32_t num_tokens);
   void take_token(Sequence& seq, const PlannedSequence& planned, const SequenceResult& result,
                   TokenEvent& event);
   void finish(Sequence& seq, FinishReason reason);

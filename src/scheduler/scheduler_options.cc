@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/scheduler_options.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/strings.h"
@@ -44,6 +45,12 @@ Status check_scheduler_options(const SchedulerOptions& options) {
                       o.max_model_len);
   }
   if (o.num_kv_groups < 1) return bad_option("num_kv_groups", "at least 1", o.num_kv_groups);
+  if (!o.kv_windows.empty() &&
+      (o.kv_windows.size() != static_cast<std::size_t>(o.num_kv_groups) || o.kv_windows[0] != 0 ||
+       *std::min_element(o.kv_windows.begin(), o.kv_windows.end()) < 0)) {
+    return bad_option("kv_windows", "none or one for each KV group, the first 0",
+                      o.kv_windows.size());
+  }
   if (!is_power_of_two(o.block_size) || o.block_size < 4 || o.block_size > 128) {
     return bad_option("block_size", "a power of two from 4 to 128", o.block_size);
   }

@@ -42,10 +42,10 @@ void Scheduler::begin_plan(StepPlan& plan, std::int32_t prefill_allowance) {
 // share stands in the table of each, so the pool is no bound.
 std::size_t Scheduler::max_num_table_entries() const {
   constexpr std::int64_t kMostReserved = 1 << 24;
-  const std::int64_t num_blocks = options_.num_blocks / options_.num_kv_groups;
+  const std::int64_t num_blocks = options_.num_blocks / kv_cache_.layout().num_full_groups();
   if (!options_.enable_prefix_caching) return static_cast<std::size_t>(num_blocks);
-  const std::int64_t longest = std::min(
-      kv_cache_.num_blocks_for_tokens(options_.max_model_len) / options_.num_kv_groups, num_blocks);
+  const std::int64_t longest =
+      std::min(kv_cache_.layout().num_blocks_of_group(0, options_.max_model_len), num_blocks);
   return static_cast<std::size_t>(std::min(options_.max_num_seqs * longest, kMostReserved));
 }
 
@@ -215,8 +215,7 @@ std::int32_t Scheduler::find_prefix(Sequence& seq) {
 bool Scheduler::can_admit(const Sequence& seq) const {
   TVLLM_DCHECK(is_running_complete(), "a prompt is incomplete beside an admission");
   const bool is_alone = state_slots_.num_taken() == 0;
-  const std::int64_t num_needed =
-      kv_cache_.num_blocks_for_tokens(seq.num_known_tokens()) - hit_.num_used_blocks;
+  const std::int64_t num_needed = kv_cache_.num_blocks_needed(seq.num_known_tokens(), hit_);
   return num_needed + (is_alone ? 0 : num_watermark_blocks_) <= kv_cache_.num_available_blocks();
 }
 

@@ -58,6 +58,15 @@ struct World {
   std::int32_t num_salts = 1;
 };
 
+// The first group sees all, one or all of the others do not.
+std::vector<std::int32_t> random_windows(Dice& dice, std::int32_t num_groups) {
+  std::vector<std::int32_t> windows(static_cast<std::size_t>(num_groups),
+                                    dice.chance(70) ? dice.between(1, 24) : 0);
+  windows.front() = 0;
+  windows.back() = dice.chance(50) ? windows.back() : dice.between(1, 12);
+  return windows;
+}
+
 World random_world(std::uint64_t seed, int depth) {
   Dice dice(seed);
   World world;
@@ -68,6 +77,7 @@ World random_world(std::uint64_t seed, int depth) {
   o.max_model_len = dice.between(8, 64);
   o.max_num_batched_tokens = dice.between(o.max_num_seqs, 40);
   o.num_kv_groups = dice.chance(25) ? 2 : 1;
+  if (dice.chance(30)) o.kv_windows = random_windows(dice, o.num_kv_groups = dice.between(2, 4));
   o.block_size = dice.chance(70) ? 4 : 8;
   o.num_blocks = dice.between(2 * o.num_kv_groups, 24 * o.num_kv_groups);
   o.watermark = dice.chance(50) ? 0.0f : 0.1f;
@@ -92,6 +102,7 @@ std::string describe(const World& world) {
   return str_cat("seed ", world.seed, " depth ", world.depth, ": max_num_seqs ", o.max_num_seqs,
                  ", budget ", o.max_num_batched_tokens, ", max_model_len ", o.max_model_len, ", ",
                  o.num_blocks, " blocks of ", o.block_size, ", groups ", o.num_kv_groups,
+                 " (last window ", o.kv_windows.empty() ? 0 : o.kv_windows.back(), ")",
                  ", chunked ", o.enable_chunked_prefill, ", priority ",
                  o.policy == SchedulingPolicy::kPriority, ", prefix caching ",
                  o.enable_prefix_caching);

@@ -88,10 +88,14 @@ void run_world(std::uint64_t seed, int depth, std::uint64_t& num_preemptions,
   const auto between = [&rng](std::int32_t low, std::int32_t high) {
     return low + static_cast<std::int32_t>(rng() % static_cast<std::uint64_t>(high - low + 1));
   };
+  const std::int32_t num_groups = between(1, 2);
+  std::vector<std::int32_t> windows(static_cast<std::size_t>(num_groups), 0);
+  if (num_groups == 2) windows[1] = between(0, 3) == 0 ? 0 : between(2, 20);
   const SchedulerSpec spec{.max_num_seqs = between(2, 6),
                            .max_num_batched_tokens = between(6, 30),
                            .max_model_len = 48,
-                           .num_kv_groups = between(1, 2),
+                           .num_kv_groups = num_groups,
+                           .kv_windows = windows,
                            .num_blocks = between(30, 50),
                            .enable_prefix_caching = between(0, 3) > 0};
   Traced traced;

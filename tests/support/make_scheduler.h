@@ -58,6 +58,7 @@ struct SchedulerSpec {
   std::int32_t max_num_batched_tokens = 64;
   std::int32_t max_model_len = 64;
   std::int32_t num_kv_groups = 1;
+  std::vector<std::int32_t> kv_windows = {};
   std::int32_t block_size = 4;
   std::int32_t num_blocks = 64;
   float watermark = 0.0f;
@@ -70,6 +71,7 @@ struct SchedulerSpec {
             .max_num_batched_tokens = max_num_batched_tokens,
             .max_model_len = max_model_len,
             .num_kv_groups = num_kv_groups,
+            .kv_windows = kv_windows,
             .block_size = block_size,
             .num_blocks = num_blocks,
             .watermark = watermark,

@@ -28,6 +28,7 @@ class ScriptedEngine {
                    .max_num_seqs = options.max_num_seqs,
                    .max_num_batched_tokens = options.max_num_batched_tokens,
                    .num_kv_groups = options.num_kv_groups,
+                   .kv_windows = options.kv_windows,
                    .block_size = options.block_size,
                    .num_blocks = options.num_blocks,
                    .vocab_size = vocab_size}) {}

@@ -158,9 +158,11 @@ void ScriptedExecutor::check_limits(const StepPlan& plan) {
 }
 
 void ScriptedExecutor::check_tables(const StepPlan& plan) {
-  for (const BlockTables& tables : plan.tables) {
+  for (std::size_t group = 0; group < plan.tables.size(); ++group) {
     for (std::size_t i = 0; i < plan.sequences.size() && violation_.empty(); ++i) {
-      check_table(tables.of(i), plan.sequences[i].num_computed_tokens / options_.block_size);
+      const PlannedSequence& planned = plan.sequences[i];
+      check_table(plan.tables[group].of(i), first_seen(planned, group) / options_.block_size,
+                  planned.num_computed_tokens / options_.block_size);
     }
   }
   for (const BlockTables& tables : plan.tables) {
@@ -175,10 +177,13 @@ void ScriptedExecutor::check_tables(const StepPlan& plan) {
   std::fill(num_written_.begin(), num_written_.end(), 0);
 }
 
-// Blocks from number `first_written` on are not full before this step.
-void ScriptedExecutor::check_table(std::span<const BlockId> table, std::int32_t first_written) {
+// Blocks before number `first_seen` may be null, those from `first_written` on are not full before
+// this step.
+void ScriptedExecutor::check_table(std::span<const BlockId> table, std::int32_t first_seen,
+                                   std::int32_t first_written) {
   ++num_tables_;
   for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i] == kNullBlock && static_cast<std::int32_t>(i) < first_seen) continue;
     const bool exists = table[i].value() >= 1 && table[i].value() <= options_.num_blocks;
     expect(exists, "no block ", table[i]);
     if (!exists) return;
@@ -223,7 +228,8 @@ void ScriptedExecutor::check_hit(const StepPlan& plan, std::size_t row) {
   for (std::size_t group = 0; group < plan.tables.size(); ++group) {
     const auto table = plan.tables[group].of(row);
     const std::int32_t room = static_cast<std::int32_t>(table.size()) * options_.block_size;
-    for (std::int32_t p = 0; p < std::min(planned.num_computed_tokens, room); ++p) {
+    for (std::int32_t p = first_seen(planned, group);
+         p < std::min(planned.num_computed_tokens, room); ++p) {
       expect(!cache_[group][kv_slot(table, p)].is_doubtful, "sequence ", planned.seq_id,
              " starts on what a failed sequence held at position ", p);
     }
@@ -234,10 +240,16 @@ void ScriptedExecutor::doubt(const StepPlan& plan, std::size_t row) {
   const PlannedSequence& failed = plan.sequences[row];
   for (std::size_t group = 0; group < plan.tables.size(); ++group) {
     const auto table = plan.tables[group].of(row);
-    for (std::int32_t p = 0; p < failed.num_computed_tokens + failed.num_new_tokens; ++p) {
+    for (std::int32_t p = first_seen(failed, group);
+         p < failed.num_computed_tokens + failed.num_new_tokens; ++p) {
       cache_[group][kv_slot(table, p)].is_doubtful = true;
     }
   }
+}
+
+std::int32_t ScriptedExecutor::first_seen(const PlannedSequence& planned, std::size_t group) const {
+  const std::int32_t window = options_.kv_windows.empty() ? 0 : options_.kv_windows[group];
+  return window == 0 ? 0 : std::max(planned.num_computed_tokens + 1 - window, 0);
 }
 
 std::size_t ScriptedExecutor::kv_slot(std::span<const BlockId> table, std::int32_t position) const {
@@ -281,7 +293,8 @@ void ScriptedExecutor::read_slots(const StepPlan& plan) {
     for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
       const PlannedSequence& planned = plan.sequences[i];
       const auto table = plan.tables[group].of(i);
-      for (std::int32_t p = 0; p < planned.num_computed_tokens + planned.num_new_tokens; ++p) {
+      for (std::int32_t p = first_seen(planned, group);
+           p < planned.num_computed_tokens + planned.num_new_tokens; ++p) {
         expect(cache_[group][kv_slot(table, p)].digest == digest(slot(planned.state_slot), p),
                "sequence ", planned.seq_id, " reads at position ", p,
                " what does not belong there");

@@ -19,6 +19,7 @@ struct ScriptedExecutorOptions {
   std::int32_t max_num_seqs = 8;
   std::int32_t max_num_batched_tokens = 64;
   std::int32_t num_kv_groups = 1;
+  std::vector<std::int32_t> kv_windows = {};
   std::int32_t block_size = 4;
   std::int32_t num_blocks = 64;
   std::int32_t vocab_size = 50;
@@ -35,6 +36,7 @@ struct ScriptedExecutorOptions {
 //   - writes into a block that another table lists as well,
 //   - starts a sequence on what one that failed held: a row without valid logits casts doubt on all
 //     of its sequence's K and V from its collect() on,
+//   - has the null block where a group's window still sees something,
 //   - lists a block twice in a table, passes a budget, or uses a state slot that is not the
 //     sequence's.
 class ScriptedExecutor final : public executor::ModelExecutor {
@@ -82,7 +84,8 @@ class ScriptedExecutor final : public executor::ModelExecutor {
   void apply_releases_and_starts(const StepPlan& plan);
   void check_limits(const StepPlan& plan);
   void check_tables(const StepPlan& plan);
-  void check_table(std::span<const BlockId> table, std::int32_t first_written);
+  void check_table(std::span<const BlockId> table, std::int32_t first_seen,
+                   std::int32_t first_written);
   void check_sequence(const PlannedSequence& planned, const TokenId* token_ids);
   void write_slots(const StepPlan& plan);
   void read_slots(const StepPlan& plan);
@@ -90,6 +93,8 @@ class ScriptedExecutor final : public executor::ModelExecutor {
   SlotState& slot(StateSlot id) { return slots_[static_cast<std::size_t>(id.value())]; }
   void check_hit(const StepPlan& plan, std::size_t row);
   void doubt(const StepPlan& plan, std::size_t row);
+  // The first position that the sequence's new tokens see in a group.
+  std::int32_t first_seen(const PlannedSequence& planned, std::size_t group) const;
   std::size_t kv_slot(std::span<const BlockId> table, std::int32_t position) const;
   std::uint64_t digest(SlotState& state, std::int32_t position) const;
   template <typename... Args>

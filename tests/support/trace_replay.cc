@@ -11,8 +11,10 @@ using trace::EventKind;
 using trace::TraceEvent;
 
 bool TraceReplay::Sequence::holds_blocks() const {
-  return std::any_of(tables.begin(), tables.end(),
-                     [](const auto& table) { return !table.second.empty(); });
+  return std::any_of(tables.begin(), tables.end(), [](const auto& table) {
+    return std::any_of(table.second.begin(), table.second.end(),
+                       [](std::int32_t block) { return block != 0; });
+  });
 }
 
 TraceReplay::TraceReplay(std::int32_t num_blocks, bool from_the_start) : is_valid_(from_the_start) {
@@ -73,6 +75,7 @@ void TraceReplay::take_sequence(const TraceEvent& event) {
       expect(!seq.holds_blocks(), event, "holds blocks already");
       expect(event.values[0] == num_known, event, "num_known_tokens");
       seq.status = Status::kRunning;
+      seq.tables.clear();
       seq.num_computed_tokens = event.values[1];
       return;
     case EventKind::kSequencePlanned:
@@ -117,10 +120,9 @@ void TraceReplay::take_block(const TraceEvent& event) {
   if (it == sequences_.end()) return;
   std::vector<std::int32_t>& table = it->second.tables[event.values[1]];
   if (event.kind == EventKind::kBlockFreed) {
-    expect(!table.empty() && table.back() == block &&
-               event.values[2] == static_cast<std::int32_t>(table.size()) - 1,
-           event, "is not the last block");
-    if (!table.empty()) table.pop_back();
+    const auto index = static_cast<std::size_t>(event.values[2]);
+    expect(index < table.size() && table[index] == block, event, "stands elsewhere");
+    if (index < table.size()) table[index] = 0;
     expect(--num_references_[block] == event.values[3], event, "num_references");
     if (event.values[3] == 0 && event.values[4] != 0) {
       queue_.push_back(block);
@@ -131,6 +133,9 @@ void TraceReplay::take_block(const TraceEvent& event) {
     if (it->second.status == Status::kFinished && !it->second.holds_blocks()) sequences_.erase(it);
     return;
   }
+  // A hit may begin behind what its window has passed.
+  const bool is_hit = event.kind == EventKind::kBlockShared && table.empty();
+  if (is_hit) table.resize(static_cast<std::size_t>(event.values[2]), 0);
   expect(event.values[2] == static_cast<std::int32_t>(table.size()), event, "index");
   table.push_back(block);
   if (event.kind == EventKind::kBlockTaken) {
@@ -163,7 +168,9 @@ void TraceReplay::take_snapshot(const TraceEvent& event) {
       return;
     case EventKind::kSnapshotBlocks:
       for (const std::int32_t block : event.list()) {
-        sequences_.at(event.seq_id).tables[event.values[0]].push_back(block);
+        std::vector<std::int32_t>& table = sequences_.at(event.seq_id).tables[event.values[0]];
+        if (table.empty()) table.resize(static_cast<std::size_t>(event.values[1]), 0);
+        table.push_back(block);
         ++num_references_[block];
       }
       return;

@@ -27,7 +27,8 @@ class TraceReplay {
     std::int32_t num_prompt_tokens = 0;
     std::int32_t num_computed_tokens = 0;
     std::int32_t num_output_tokens = 0;
-    std::map<std::int32_t, std::vector<std::int32_t>> tables = {};  // by group
+    // By group; 0 where a window has passed.
+    std::map<std::int32_t, std::vector<std::int32_t>> tables = {};
     bool holds_blocks() const;
   };
 

@@ -13,12 +13,12 @@ constexpr SeqId kSecond{2};
 
 TEST(KvCacheManagerTest, CountsBlocksRoundedUpAndForEachGroup) {
   const KvCacheManager one({.num_groups = 1, .block_size = 16, .num_blocks = 10});
-  EXPECT_EQ(one.num_blocks_for_tokens(0), 0);
-  EXPECT_EQ(one.num_blocks_for_tokens(1), 1);
-  EXPECT_EQ(one.num_blocks_for_tokens(16), 1);
-  EXPECT_EQ(one.num_blocks_for_tokens(17), 2);
+  EXPECT_EQ(one.layout().num_blocks_for_tokens(0), 0);
+  EXPECT_EQ(one.layout().num_blocks_for_tokens(1), 1);
+  EXPECT_EQ(one.layout().num_blocks_for_tokens(16), 1);
+  EXPECT_EQ(one.layout().num_blocks_for_tokens(17), 2);
   const KvCacheManager two({.num_groups = 2, .block_size = 16, .num_blocks = 10});
-  EXPECT_EQ(two.num_blocks_for_tokens(17), 4);
+  EXPECT_EQ(two.layout().num_blocks_for_tokens(17), 4);
 }
 
 TEST(KvCacheManagerTest, SaysWhichLengthsThePoolCanEverHold) {

@@ -56,6 +56,8 @@ class Cache {
     return hit.num_tokens;
   }
 
+  void forget(SeqId seq_id) { kv.forget_blocks(seq_id, {}, {}); }
+
   std::vector<BlockId> table(SeqId seq_id, std::int32_t group = 0) const {
     const auto span = kv.block_table(seq_id, group);
     return {span.begin(), span.end()};
@@ -126,11 +128,11 @@ TEST(PrefixCacheTest, AHitTakesACachedBlockOutOfTheMiddleOfTheQueue) {
   cache.kv.release(kSecond);
   const PrefixHit hit = cache.look(counted(50, 9));
   EXPECT_EQ(hit.num_tokens, 8);
-  EXPECT_EQ(hit.num_used_blocks, 0);
+  EXPECT_EQ(cache.kv.num_blocks_needed(9, hit), 3);
   cache.run(kThird, counted(50, 9));
   EXPECT_EQ(cache.table(kThird), blocks({3, 4, 5}));
   EXPECT_EQ(cache.kv.num_cached_blocks(), 2);
-  EXPECT_EQ(cache.look(counted(50, 9)).num_used_blocks, 2);
+  EXPECT_EQ(cache.kv.num_blocks_needed(9, cache.look(counted(50, 9))), 1);
 }
 
 TEST(PrefixCacheTest, GeneratedTokensAreHitAcrossTheEndOfThePrompt) {
@@ -226,7 +228,7 @@ TEST(PrefixCacheTest, ForgottenBlocksAndWhatStandsBehindThemAreNotShared) {
   cache.run(kFirst, counted(0, 8));
   EXPECT_EQ(cache.run(kSecond, counted(0, 13)), 8);
   EXPECT_EQ(cache.look(counted(0, 13)).num_tokens, 12);
-  cache.kv.forget_blocks(kFirst);
+  cache.forget(kFirst);
   cache.kv.check_invariants();
   EXPECT_EQ(cache.look(counted(0, 13)).num_tokens, 0);
   cache.kv.release(kFirst);
@@ -242,7 +244,7 @@ TEST(PrefixCacheTest, ASharerOfForgottenBlocksIndexesNothingMore) {
   cache.kv.add_sequence(kFirst, 32);
   ASSERT_TRUE(cache.kv.allocate_slots(kFirst, 13));
   cache.kv.index_blocks(kFirst, chain, {tokens, {}}, 8);
-  cache.kv.forget_blocks(kFirst);
+  cache.forget(kFirst);
   cache.kv.index_blocks(kFirst, chain, {tokens, {}}, 12);
   cache.kv.check_invariants();
   EXPECT_EQ(cache.look(tokens).num_tokens, 0);

@@ -2,6 +2,7 @@
 // What the scheduler refuses, at and past each edge.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -51,6 +52,37 @@ TEST(SchedulerFitsTest, CountsTheBlocksOfEveryKvGroup) {
   const SchedulerSpec pool{.num_kv_groups = 2, .block_size = 4, .num_blocks = 8};  // 16 tokens
   EXPECT_TRUE(check(pool, {.prompt_len = 10, .max_tokens = 6}));
   EXPECT_FALSE(check(pool, {.prompt_len = 10, .max_tokens = 7}));
+}
+
+TEST(SchedulerFitsTest, AGroupWithAWindowNeedsTheBlocksOfItsWindow) {
+  // At most 7 + 2 * 8 positions of the second group: 7 blocks, beside 16 of the first.
+  SchedulerSpec pool{.max_num_batched_tokens = 8,
+                     .num_kv_groups = 2,
+                     .kv_windows = {0, 8},
+                     .block_size = 4,
+                     .num_blocks = 23};
+  EXPECT_TRUE(check(pool, {.prompt_len = 60, .max_tokens = 4}));
+  pool.num_blocks = 22;
+  EXPECT_FALSE(check(pool, {.prompt_len = 60, .max_tokens = 4}));
+}
+
+TEST(SchedulerFitsTest, ALongPromptRunsInAPoolThatWouldNotHoldItTwice) {
+  testing::SteppedScheduler s({.max_num_batched_tokens = 8,
+                               .num_kv_groups = 2,
+                               .kv_windows = {0, 8},
+                               .block_size = 4,
+                               .num_blocks = 23});
+  const SeqId seq_id = s.add({.prompt_len = 60, .max_tokens = 4, .ignore_eos = true});
+  for (int step = 0; step < 8; ++step)
+    EXPECT_NE(s.step(), "");
+  EXPECT_EQ(s->stats().num_preemptions, 0u);
+  const auto table = s->kv_cache().block_table(seq_id, 1);
+  EXPECT_EQ(std::count(table.begin(), table.end(), kNullBlock),
+            13);  // the next token sees 53 .. 60
+  while (s->has_work())
+    s.step();
+  EXPECT_EQ(s->stats().num_generated_tokens, 4u);
+  EXPECT_EQ(s->stats().num_used_blocks, 0);
 }
 
 TEST(SchedulerFitsTest, BoundsMaxTokensByTheModelsLengthWithoutOverflow) {

@@ -26,6 +26,7 @@ TEST(SchedulerOptionsTest, AcceptsTheEdgesOfEachRange) {
   EXPECT_EQ(refused({.block_size = 4}), "");
   EXPECT_EQ(refused({.block_size = 128}), "");
   EXPECT_EQ(refused({.num_kv_groups = 3, .num_blocks = 3}), "");
+  EXPECT_EQ(refused({.num_kv_groups = 3, .kv_windows = {0, 1, 8}}), "");
   EXPECT_EQ(refused({.watermark = 0.0f}), "");
   EXPECT_EQ(refused({.watermark = 0.99f}), "");
   EXPECT_EQ(
@@ -45,6 +46,9 @@ TEST(SchedulerOptionsTest, RefusesOnePastEachEdgeAndNamesTheOption) {
   EXPECT_EQ(refused({.block_size = -16}), "block_size");
   EXPECT_EQ(refused({.num_blocks = 0}), "num_blocks");
   EXPECT_EQ(refused({.num_kv_groups = 3, .num_blocks = 2}), "num_blocks");
+  EXPECT_EQ(refused({.num_kv_groups = 2, .kv_windows = {0}}), "kv_windows");
+  EXPECT_EQ(refused({.num_kv_groups = 2, .kv_windows = {8, 8}}), "kv_windows");
+  EXPECT_EQ(refused({.num_kv_groups = 2, .kv_windows = {0, -1}}), "kv_windows");
   EXPECT_EQ(refused({.watermark = -0.01f}), "watermark");
   EXPECT_EQ(refused({.watermark = 1.0f}), "watermark");
   EXPECT_EQ(refused({.watermark = std::numeric_limits<float>::quiet_NaN()}), "watermark");

@@ -138,6 +138,19 @@ TEST(SchedulerPrefixTest, ALateFailureTakesBackWhatWasIndexedBefore) {
   EXPECT_EQ(s.step(), "2:10+");
 }
 
+TEST(SchedulerPrefixTest, AFailureOfOneThatWasCancelledMeanwhileIsNotSharedEither) {
+  SteppedScheduler s(cached(16));
+  const SeqId bad = s.add({.prompt_len = 10});
+  s.step();
+  s.next_fails(bad);
+  s.plan();
+  s.cancel(bad);
+  s.apply();
+  EXPECT_EQ(s->stats().num_cached_blocks, 0);
+  s.add({.prompt_len = 10});
+  EXPECT_EQ(s.step(), "2:10+");
+}
+
 TEST(SchedulerPrefixTest, PromptLogprobsReadNothingButAreRead) {
   SteppedScheduler s(cached(16));
   s.add({.prompt_len = 10});
