@@ -50,12 +50,14 @@ class MatmulLadderTest : public cuda::test::CudaTest {
         double sum = 0.0;
         double magnitude = 0.0;
         for (int i = 0; i < k; ++i) {
-          const double term = double{to_float(a[static_cast<std::size_t>(row * k + i)])} *
-                              double{to_float(b[static_cast<std::size_t>(i * n + column)])};
+          const double term =
+              static_cast<double>(to_float(a[static_cast<std::size_t>(row * k + i)])) *
+              static_cast<double>(to_float(b[static_cast<std::size_t>(i * n + column)]));
           sum += term;
           magnitude += std::abs(term);
         }
-        const double got = to_float(c[static_cast<std::size_t>(row * n + column)]);
+        const auto got =
+            static_cast<double>(to_float(c[static_cast<std::size_t>(row * n + column)]));
         const double error = std::abs(got - sum) / std::max(magnitude, 1e-6);
         worst =
             std::isfinite(got) ? std::max(worst, error) : std::numeric_limits<double>::infinity();
