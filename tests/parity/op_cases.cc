@@ -131,22 +131,8 @@ void add_rotations(std::vector<OpCase>& cases) {
 void add_attention(std::vector<OpCase>& cases, std::int32_t num_heads, std::int32_t num_kv_heads,
                    std::int32_t head_dim, std::int32_t block_size, DType kv_dtype,
                    std::vector<SequenceLens> sequences) {
-  OpCase c;
-  c.op = OpKind::kAttention;
-  c.num_heads = num_heads;
-  c.num_kv_heads = num_kv_heads;
-  c.head_dim = head_dim;
-  c.block_size = block_size;
-  c.kv_dtype = kv_dtype;
-  for (const SequenceLens& lens : sequences) {
-    c.num_tokens += lens.num_new;
-    c.bytes += 2.0 * num_kv_heads * head_dim * lens.context_len * (kv_dtype == DType::kF32 ? 4 : 2);
-    for (std::int32_t i = 0; i < lens.num_new; ++i) {
-      c.flops += 4.0 * num_heads * head_dim * (lens.context_len - i);
-    }
-  }
-  c.sequences = std::move(sequences);
-  cases.push_back(std::move(c));
+  cases.push_back(attention_case(num_heads, num_kv_heads, head_dim, block_size, kv_dtype,
+                                 std::move(sequences)));
 }
 
 void add_attentions(std::vector<OpCase>& cases) {
@@ -265,6 +251,27 @@ std::vector<OpCase> op_cases() {
   add_attentions(cases);
   add_windows(cases);
   return cases;
+}
+
+OpCase attention_case(std::int32_t num_heads, std::int32_t num_kv_heads, std::int32_t head_dim,
+                      std::int32_t block_size, DType kv_dtype,
+                      std::vector<SequenceLens> sequences) {
+  OpCase c;
+  c.op = OpKind::kAttention;
+  c.num_heads = num_heads;
+  c.num_kv_heads = num_kv_heads;
+  c.head_dim = head_dim;
+  c.block_size = block_size;
+  c.kv_dtype = kv_dtype;
+  for (const SequenceLens& lens : sequences) {
+    c.num_tokens += lens.num_new;
+    c.bytes += 2.0 * num_kv_heads * head_dim * lens.context_len * (kv_dtype == DType::kF32 ? 4 : 2);
+    for (std::int32_t i = 0; i < lens.num_new; ++i) {
+      c.flops += 4.0 * num_heads * head_dim * (lens.context_len - i);
+    }
+  }
+  c.sequences = std::move(sequences);
+  return c;
 }
 
 }  // namespace tvllm::testing

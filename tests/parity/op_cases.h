@@ -72,4 +72,9 @@ std::string name_of(const OpCase& op_case);
 
 std::vector<OpCase> op_cases();
 
+// Attention of so many sequences, as in op_cases(): for benchmarks of contexts that are too long
+// for the loops that tests compare with.
+OpCase attention_case(std::int32_t num_heads, std::int32_t num_kv_heads, std::int32_t head_dim,
+                      std::int32_t block_size, DType kv_dtype, std::vector<SequenceLens> sequences);
+
 }  // namespace tvllm::testing
