@@ -142,6 +142,10 @@ Status run(Device& device, const MatmulOptions& options, MatmulShape shape) {
   for (const Rung& rung : matmul_rungs()) {
     const MatmulFn<T> multiply = function_of(rung, T{});
     if (multiply == nullptr || (!options.rung.empty() && options.rung != rung.name)) continue;
+    if (rung.is_device_only && device.properties().compute_capability != 90) {
+      std::printf("%-16s needs a Hopper GPU\n", rung.name);
+      continue;
+    }
     TVLLM_TRY(const float ms, contest.median_ms(options.repeat, [&] {
       return multiply(stream, contest.product());
     }));

@@ -20,6 +20,9 @@ constexpr Rung kRungs[] = {
      .f32 = &matmul_tensor_cores_f32,
      .bf16 = &matmul_tensor_cores_bf16,
      .rounds_to_tf32 = true},
+#ifdef TVLLM_MATMUL_HAS_DEVICE_ONLY
+    {.name = "wgmma", .bf16 = &matmul_wgmma_bf16, .is_device_only = true},
+#endif
 };
 
 }  // namespace
