@@ -90,17 +90,13 @@ Result<std::int32_t> settle_threads(const EngineConfig& config) {
   return config.num_threads;
 }
 
-std::vector<backend::KvCacheSpec> kv_specs(const model::Model& model, std::int32_t block_size,
-                                           backend::KvDType dtype) {
-  std::vector<backend::KvCacheSpec> specs;
-  for (const model::KvGroup& group : model.kv_groups()) {
-    specs.push_back({.num_layers = group.num_layers,
-                     .num_kv_heads = group.num_kv_heads,
-                     .head_dim = group.head_dim,
-                     .block_size = block_size,
-                     .dtype = dtype});
-  }
-  return specs;
+backend::KvCacheSpec kv_spec(const model::KvGroups& groups, std::int32_t block_size,
+                             backend::KvDType dtype) {
+  return {.num_layers = groups.num_layers,
+          .num_kv_heads = groups.num_kv_heads,
+          .head_dim = groups.head_dim,
+          .block_size = block_size,
+          .dtype = dtype};
 }
 
 // Everything here is the same for all blocks of one process; it is in the hashes, so that they stay
@@ -112,11 +108,12 @@ std::string model_fingerprint(const EngineConfig& config, const ModelConfig& mod
 
 SchedulerOptions scheduler_options(const EngineConfig& config, const ModelConfig& model,
                                    SchedulingPolicy policy, const KvSizing& sizing,
-                                   std::size_t num_kv_groups) {
+                                   const std::vector<std::int32_t>& kv_windows) {
   return {.max_num_seqs = config.max_num_seqs,
           .max_num_batched_tokens = config.max_num_batched_tokens,
           .max_model_len = sizing.max_model_len,
-          .num_kv_groups = static_cast<std::int32_t>(num_kv_groups),
+          .num_kv_groups = static_cast<std::int32_t>(kv_windows.size()),
+          .kv_windows = kv_windows,
           .block_size = config.block_size,
           .num_blocks = sizing.num_blocks,
           .enable_chunked_prefill = config.enable_chunked_prefill,
@@ -174,30 +171,24 @@ Result<LoadedEngine> load_engine(const EngineConfig& config) {
                 {.max_num_tokens = config.max_num_batched_tokens, .max_logit_rows = kMaxLogitRows},
                 config.on_load_progress));
 
-  std::vector<backend::KvCacheSpec> specs = kv_specs(*model, config.block_size, kv_dtype);
-  std::size_t bytes_per_block = 0;
-  for (const backend::KvCacheSpec& spec : specs) {
-    bytes_per_block += loaded.backend->kv_bytes_per_block(spec);
-  }
+  const std::vector<std::int32_t>& kv_windows = model->kv_groups().windows;
+  backend::KvCacheSpec spec = kv_spec(model->kv_groups(), config.block_size, kv_dtype);
+  const std::size_t bytes_per_block = loaded.backend->kv_bytes_per_block(spec);
   TVLLM_TRY(const KvSizing sizing,
             size_kv_cache(config, bytes_per_block,
                           config.kv_cache_memory_bytes.value_or(default_kv_cache_bytes()),
-                          model_config.context_len));
-  loaded.scheduler_options = scheduler_options(config, model_config, policy, sizing, specs.size());
+                          model_config.context_len, kv_windows));
+  loaded.scheduler_options = scheduler_options(config, model_config, policy, sizing, kv_windows);
   TVLLM_RETURN_IF_ERROR(scheduler::check_scheduler_options(loaded.scheduler_options));
-  std::vector<std::unique_ptr<backend::KvCache>> caches;
-  for (backend::KvCacheSpec& spec : specs) {
-    spec.num_blocks = sizing.num_blocks + 1;  // the null block
-    TVLLM_TRY(std::unique_ptr<backend::KvCache> cache, loaded.backend->make_kv_cache(spec));
-    caches.push_back(std::move(cache));
-  }
+  spec.num_blocks = sizing.num_blocks + 1;  // the null block
+  TVLLM_TRY(std::unique_ptr<backend::KvCache> cache, loaded.backend->make_kv_cache(spec));
 
   if (config.trace_buffer_bytes > 0) {
     loaded.trace_ring = std::make_unique<trace::TraceRing>(config.trace_buffer_bytes);
     loaded.trace_recorder = std::make_unique<trace::TraceRecorder>(*loaded.trace_ring, clock.now());
   }
   auto executor = std::make_unique<executor::LocalExecutor>(
-      std::move(model), std::move(caches), *loaded.backend, *loaded.pool,
+      std::move(model), std::move(cache), *loaded.backend, *loaded.pool,
       executor::LocalExecutorOptions{.max_num_seqs = config.max_num_seqs,
                                      .block_size = config.block_size,
                                      .max_logit_rows = kMaxLogitRows,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "app/engine_config.h"
 #include "base/result.h"
@@ -15,11 +16,12 @@ struct KvSizing {
   bool lowered = false;            // below the model's own context, because the pool holds no more
 };
 
-// How many blocks fit the memory, and how long a sequence may then be. Without --max-model-len the
-// length is the model's, or what the pool holds if that is less; one that was asked for and does
-// not fit is refused with the largest that does. A pure function, so that it is tested without a
-// model.
+// How many blocks fit the memory, which the KV groups share, and how long a sequence may then be.
+// Without --max-model-len the length is the model's, or what the pool holds if that is less; one
+// that was asked for and does not fit is refused with the largest that does. A pure function, so
+// that it is tested without a model.
 Result<KvSizing> size_kv_cache(const EngineConfig& config, std::size_t bytes_per_block,
-                               std::uint64_t memory_bytes, std::int32_t model_context_len);
+                               std::uint64_t memory_bytes, std::int32_t model_context_len,
+                               const std::vector<std::int32_t>& kv_windows = {0});
 
 }  // namespace tvllm::app

@@ -13,9 +13,6 @@
 
 namespace tvllm {
 
-// Plans that were submitted and not applied yet, at most.
-inline constexpr std::int32_t kMaxStepsInFlight = 2;
-
 // A sequence takes a state slot of the executor: first admission, or again after a preemption.
 struct SequenceStart {
   SeqId seq_id;

@@ -28,16 +28,17 @@ bool all_ranked(const std::vector<PositionLogprobs>& positions) {
 }  // namespace
 
 LocalExecutor::LocalExecutor(std::unique_ptr<model::Model> model,
-                             std::vector<std::unique_ptr<backend::KvCache>> caches,
-                             backend::Backend& backend, ThreadPool& pool,
-                             const LocalExecutorOptions& options, const Clock& clock)
+                             std::unique_ptr<backend::KvCache> cache, backend::Backend& backend,
+                             ThreadPool& pool, const LocalExecutorOptions& options,
+                             const Clock& clock)
     : model_(std::move(model)),
-      caches_(std::move(caches)),
+      cache_(std::move(cache)),
       backend_(backend),
       pool_(pool),
       options_(options),
       clock_(clock),
-      batch_builder_(static_cast<std::int32_t>(caches_.size()), options.block_size),
+      batch_builder_(static_cast<std::int32_t>(model_->kv_groups().windows.size()),
+                     options.block_size),
       slots_(static_cast<std::size_t>(options.max_num_seqs)),
       logits_(backend.allocate(static_cast<std::size_t>(options.max_logit_rows) *
                                static_cast<std::size_t>(model_->config().vocab_size) *
@@ -55,7 +56,7 @@ void LocalExecutor::submit(const StepPlan& plan) {
   list_logit_rows(plan);
   const auto& batch = batch_builder_.build(plan, plan.token_ids);
   timer.end_phase(result_.timings.build);
-  model_->forward(batch, caches_);
+  model_->forward(batch, *cache_);
   timer.end_phase(result_.timings.forward);
   compute_rows(plan, timer);
   finish_result(plan);

@@ -37,9 +37,8 @@ struct LocalExecutorOptions {
 class LocalExecutor final : public ModelExecutor {
  public:
   // `backend`, `pool` and `clock` outlive the executor.
-  LocalExecutor(std::unique_ptr<model::Model> model,
-                std::vector<std::unique_ptr<backend::KvCache>> caches, backend::Backend& backend,
-                ThreadPool& pool, const LocalExecutorOptions& options,
+  LocalExecutor(std::unique_ptr<model::Model> model, std::unique_ptr<backend::KvCache> cache,
+                backend::Backend& backend, ThreadPool& pool, const LocalExecutorOptions& options,
                 const Clock& clock = steady_clock());
 
   int max_steps_in_flight() const override { return 1; }
@@ -71,7 +70,7 @@ class LocalExecutor final : public ModelExecutor {
                   sampling::SamplerScratch& scratch);
 
   const std::unique_ptr<model::Model> model_;
-  const std::vector<std::unique_ptr<backend::KvCache>> caches_;  // one a KV group
+  const std::unique_ptr<backend::KvCache> cache_;  // of all KV groups
   backend::Backend& backend_;
   ThreadPool& pool_;
   const LocalExecutorOptions options_;

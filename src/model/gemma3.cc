@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "model/layer_groups.h"
 #include "model/rope.h"
 #include "model/weights.h"
 #include "model/workspace.h"
@@ -123,15 +124,15 @@ class Gemma3 final : public Model {
         local_(config_, local_rope_inv_freqs(config_), config_.sliding_window, backend,
                limits.max_num_tokens),
         global_(config_, rope_inv_freqs(config_), 0, backend, limits.max_num_tokens),
-        kv_groups_{{config_.num_layers, config_.num_kv_heads, config_.head_dim}},
+        groups_(group_layers(config_)),
         num_q_(config_.num_heads * config_.head_dim),
         num_k_(config_.num_kv_heads * config_.head_dim),
         work_(backend, config_, limits) {}
 
   const ModelConfig& config() const override { return config_; }
-  std::span<const KvGroup> kv_groups() const override { return kv_groups_; }
+  const KvGroups& kv_groups() const override { return groups_.kv; }
 
-  void forward(const PagedBatch& batch, KvCaches caches) override {
+  void forward(const PagedBatch& batch, backend::KvCache& cache) override {
     work_.num_tokens = batch.num_tokens();
     for (const LayerKind* kind : {&local_, &global_}) {
       backend_.rope_tables(kind->rope, batch.positions, kind->cos_sin.rows(work_.num_tokens));
@@ -141,7 +142,7 @@ class Gemma3 final : public Model {
                    work_.residual.rows(work_.num_tokens));
     for (std::int32_t i = 0; i < config_.num_layers; ++i) {
       const Layer& layer = weights_.layers[static_cast<std::size_t>(i)];
-      attention(layer, i, batch, *caches[0]);
+      attention(layer, i, batch, cache);
       mlp(layer);
     }
   }
@@ -158,13 +159,15 @@ class Gemma3 final : public Model {
     const std::int64_t n = work_.num_tokens;
     const float eps = config_.rms_norm_eps;
     const LayerKind& kind = config_.is_local_layer(layer_idx) ? local_ : global_;
+    const LayerPlace place = groups_.places[static_cast<std::size_t>(layer_idx)];
     work_.norm(backend_, layer_idx == 0, *layer.attention_norm, eps);
     backend_.matmul(*layer.qkv, work_.normed.rows(n), nullptr, work_.qkv.rows(n));
     backend_.rms_norm_heads(work_.qkv.rows(n).as_float().cols(0, num_q_), *layer.q_norm, eps);
     backend_.rms_norm_heads(work_.qkv.rows(n).as_float().cols(num_q_, num_k_), *layer.k_norm, eps);
     backend_.rope_and_write_kv(work_.qkv.rows(n), kind.shape, kind.rope, kind.cos_sin.rows(n),
-                               batch.kv_groups[0], cache, layer_idx);
-    backend_.attention(work_.qkv.rows(n), kind.shape, batch, 0, cache, layer_idx,
+                               batch.kv_groups[static_cast<std::size_t>(place.group)], cache,
+                               place.layer);
+    backend_.attention(work_.qkv.rows(n), kind.shape, batch, place.group, cache, place.layer,
                        work_.attended.rows(n));
     backend_.matmul(*layer.attention_out, work_.attended.rows(n), nullptr, work_.delta.rows(n));
     backend_.rms_norm(work_.delta.rows(n), *layer.post_attention_norm, eps, work_.delta.rows(n));
@@ -185,7 +188,7 @@ class Gemma3 final : public Model {
   Backend& backend_;  // outlives the model
   const LayerKind local_;
   const LayerKind global_;
-  const std::vector<KvGroup> kv_groups_;
+  const LayerGroups groups_;
   const std::int32_t num_q_;  // columns of Q, and of K and V each
   const std::int32_t num_k_;
 

@@ -101,21 +101,21 @@ class Llama final : public Model {
         rope_{config_.rope_style, config_.rope_dim, inv_freqs_},
         attention_shape_{config_.num_heads, config_.num_kv_heads, config_.head_dim,
                          config_.query_scale},
-        kv_groups_{{config_.num_layers, config_.num_kv_heads, config_.head_dim}},
+        kv_groups_{config_.num_layers, config_.num_kv_heads, config_.head_dim},
         work_(backend, config_, limits),
         cos_sin_(backend, limits.max_num_tokens, config_.rope_dim) {}
 
   const ModelConfig& config() const override { return config_; }
-  std::span<const KvGroup> kv_groups() const override { return kv_groups_; }
+  const KvGroups& kv_groups() const override { return kv_groups_; }
 
-  void forward(const PagedBatch& batch, KvCaches caches) override {
+  void forward(const PagedBatch& batch, backend::KvCache& cache) override {
     work_.num_tokens = batch.num_tokens();
     backend_.rope_tables(rope_, batch.positions, cos_sin_.rows(work_.num_tokens));
     backend_.embed(*weights_.embedding, batch.token_ids, 1.0f,
                    work_.residual.rows(work_.num_tokens));
     for (std::int32_t i = 0; i < config_.num_layers; ++i) {
       const Layer& layer = weights_.layers[static_cast<std::size_t>(i)];
-      attention(layer, i, batch, *caches[0]);
+      attention(layer, i, batch, cache);
       mlp(layer);
     }
   }
@@ -154,7 +154,7 @@ class Llama final : public Model {
   const std::vector<float> inv_freqs_;  // [rope_dim / 2]
   const RopeParams rope_;
   const AttentionShape attention_shape_;
-  const std::vector<KvGroup> kv_groups_;
+  const KvGroups kv_groups_;
   DecoderWorkspace work_;
   Activation cos_sin_;  // [T, rope_dim]
 };

@@ -24,14 +24,16 @@ struct ModelLimits {
 // Told after each layer that was loaded: layers done, layers in all.
 using LoadProgress = std::function<void(std::int32_t, std::int32_t)>;
 
-// A group of layers that share block tables: Llama has one; a model with sliding-window layers two.
-struct KvGroup {
-  std::int32_t num_layers = 0;
+// Groups of layers that share block tables: Llama has one, a model with sliding-window layers
+// several. All have as many layers of one shape, so that a block of the cache serves any of them,
+// one at a time.
+struct KvGroups {
+  std::int32_t num_layers = 0;  // of each group
   std::int32_t num_kv_heads = 0;
   std::int32_t head_dim = 0;
+  // One a group: positions that its layers see, 0: all. The first is 0.
+  std::vector<std::int32_t> windows = {0};
 };
-
-using KvCaches = std::span<const std::unique_ptr<backend::KvCache>>;  // one a group
 
 // A transformer, written in operations of a backend. Holds its weights and activations. Engine
 // thread only.
@@ -40,11 +42,11 @@ class Model {
   virtual ~Model() = default;
 
   virtual const ModelConfig& config() const = 0;
-  virtual std::span<const KvGroup> kv_groups() const = 0;
+  virtual const KvGroups& kv_groups() const = 0;
 
-  // Runs all layers over the batch: writes K and V of every token into `caches` and leaves the
+  // Runs all layers over the batch: writes K and V of every token into `cache` and leaves the
   // final hidden states in the model. REQUIRES: 1 <= batch.num_tokens() <= max_num_tokens
-  virtual void forward(const backend::PagedBatch& batch, KvCaches caches) = 0;
+  virtual void forward(const backend::PagedBatch& batch, backend::KvCache& cache) = 0;
 
   // logits: [rows.size(), vocab_size], of these token rows of the last forward().
   // REQUIRES: 1 <= rows.size() <= max_logit_rows

@@ -37,7 +37,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, std::vector<TokenId> eos_t
       trace_(trace),
       kv_cache_({.num_groups = options.num_kv_groups,
                  .windows = options.kv_windows,
-                 .max_tokens_in_flight = kMaxStepsInFlight * options.max_num_batched_tokens,
+                 .max_tokens_in_flight = max_tokens_in_flight(options.max_num_batched_tokens),
                  .block_size = options.block_size,
                  .num_blocks = options.num_blocks,
                  .enable_prefix_caching = options.enable_prefix_caching,

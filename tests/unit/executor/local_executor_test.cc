@@ -110,16 +110,16 @@ std::vector<std::string> run(const RunConfig& config,
   std::unique_ptr<model::Model> model =
       *model::make_model(file->config, *file->weights, *backend,
                          {.max_num_tokens = config.token_budget, .max_logit_rows = kMaxLogitRows});
-  const model::KvGroup group = model->kv_groups()[0];
-  std::vector<std::unique_ptr<backend::KvCache>> caches;
-  caches.push_back(*backend->make_kv_cache({.num_layers = group.num_layers,
-                                            .num_kv_heads = group.num_kv_heads,
-                                            .head_dim = group.head_dim,
-                                            .block_size = config.block_size,
-                                            .num_blocks = config.num_blocks + 1,
-                                            .dtype = config.kv_dtype}));
+  const model::KvGroups groups = model->kv_groups();
+  std::unique_ptr<backend::KvCache> cache =
+      *backend->make_kv_cache({.num_layers = groups.num_layers,
+                               .num_kv_heads = groups.num_kv_heads,
+                               .head_dim = groups.head_dim,
+                               .block_size = config.block_size,
+                               .num_blocks = config.num_blocks + 1,
+                               .dtype = config.kv_dtype});
   const std::int32_t max_num_seqs = 16;
-  LocalExecutor executor(std::move(model), std::move(caches), *backend, pool,
+  LocalExecutor executor(std::move(model), std::move(cache), *backend, pool,
                          {.max_num_seqs = max_num_seqs,
                           .block_size = config.block_size,
                           .max_logit_rows = kMaxLogitRows,

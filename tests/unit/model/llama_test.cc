@@ -84,10 +84,11 @@ TEST_F(LlamaTest, TellsItsKvGroupAndItsProgress) {
   const Result<std::unique_ptr<Model>> model =
       make([&](std::int32_t done, std::int32_t total) { progress.emplace_back(done, total); });
   ASSERT_TRUE(model.has_value());
-  ASSERT_EQ((*model)->kv_groups().size(), 1u);
-  EXPECT_EQ((*model)->kv_groups()[0].num_layers, 2);
-  EXPECT_EQ((*model)->kv_groups()[0].num_kv_heads, 2);
-  EXPECT_EQ((*model)->kv_groups()[0].head_dim, 16);
+  const KvGroups& groups = (*model)->kv_groups();
+  EXPECT_THAT(groups.windows, ElementsAre(0));
+  EXPECT_EQ(groups.num_layers, 2);
+  EXPECT_EQ(groups.num_kv_heads, 2);
+  EXPECT_EQ(groups.head_dim, 16);
   EXPECT_THAT(progress, ElementsAre(Pair(1, 2), Pair(2, 2)));
 }
 
