@@ -42,6 +42,21 @@ TEST(KvSizingTest, RefusesALengthThatDoesNotFitAndNamesTheLargest) {
   EXPECT_EQ(sizing.error().param, "max-model-len");
 }
 
+TEST(KvSizingTest, GroupsShareThePoolAndWindowsTakeTheirShareAlone) {
+  // 11 blocks of 16 tokens for two groups.
+  EXPECT_EQ(size_kv_cache({.block_size = 16}, kBlockBytes, 12'000, 8192, {0, 0})->max_model_len,
+            5 * 16);
+  // The second group holds at most 15 positions of its window and 2 * 16 in flight, in 4 blocks.
+  const Result<KvSizing> sizing = size_kv_cache({.block_size = 16, .max_num_batched_tokens = 16},
+                                                kBlockBytes, 12'000, 8192, {0, 16});
+  EXPECT_EQ(sizing->max_model_len, 7 * 16);
+  EXPECT_TRUE(sizing->lowered);
+  const Result<KvSizing> too_few = size_kv_cache({}, kBlockBytes, 2'999, 8192, {0, 16});
+  ASSERT_FALSE(too_few.has_value());
+  EXPECT_THAT(too_few.error().message, HasSubstr("at least 3 are needed (3000 bytes)"));
+  EXPECT_FALSE(size_kv_cache({.num_blocks_override = 1}, kBlockBytes, 0, 8192, {0, 16}));
+}
+
 TEST(KvSizingTest, RefusesALengthBeyondTheModel) {
   const Result<KvSizing> sizing =
       size_kv_cache({.max_model_len = 8193}, kBlockBytes, 1'000'000'000, 8192);

@@ -25,12 +25,28 @@
 #include "model/model.h"
 #include "scheduler/scheduler.h"
 #include "tests/support/temp_path.h"
+#include "tests/support/tiny_gemma.h"
 #include "tests/support/tiny_llama.h"
 
 namespace tvllm::executor {
 namespace {
 
 constexpr std::int32_t kMaxLogitRows = 8;  // small, so that prompts take several chunks of rows
+
+// Written once, by whoever asks first.
+const std::string& llama_path() {
+  static const testing::TempPath path("local_executor_test.gguf");
+  static std::once_flag written;
+  std::call_once(written, [] { testing::write_tiny_llama(path.str(), 1); });
+  return path.str();
+}
+
+const std::string& gemma_path() {
+  static const testing::TempPath path("local_executor_test_gemma.gguf");
+  static std::once_flag written;
+  std::call_once(written, [] { testing::write_file(path.str(), testing::tiny_gemma(1).build()); });
+  return path.str();
+}
 
 struct RunConfig {
   cpu::CpuIsa isa = cpu::CpuIsa::kReference;
@@ -40,18 +56,12 @@ struct RunConfig {
   std::int32_t token_budget = 512;
   backend::KvDType kv_dtype = backend::KvDType::kF32;
   bool enable_prefix_caching = true;
+  const std::string& model_path = llama_path();
+  bool frees_behind_windows = true;
   scheduler::SchedulerStats* stats = nullptr;  // where to put those at the end
   std::vector<StepReport>* reports = nullptr;  // where to put each step's
   const Clock& clock = steady_clock();
 };
-
-// Written once, by whoever asks first.
-const std::string& model_path() {
-  static const testing::TempPath path("local_executor_test.gguf");
-  static std::once_flag written;
-  std::call_once(written, [] { testing::write_tiny_llama(path.str(), 1); });
-  return path.str();
-}
 
 class CollectingSink final : public TokenEventSink {
  public:
@@ -102,7 +112,7 @@ std::shared_ptr<const Request> make_request(std::uint32_t seed, std::int32_t pro
 // Runs the requests together from their start to their end; the fingerprint of each.
 std::vector<std::string> run(const RunConfig& config,
                              const std::vector<std::shared_ptr<const Request>>& requests) {
-  Result<loader::ModelFile> file = loader::load_model_file(model_path());
+  Result<loader::ModelFile> file = loader::load_model_file(config.model_path);
   EXPECT_TRUE(file.has_value());
   ThreadPool pool(config.num_threads);
   const std::unique_ptr<backend::Backend> backend =
@@ -118,6 +128,8 @@ std::vector<std::string> run(const RunConfig& config,
                                .block_size = config.block_size,
                                .num_blocks = config.num_blocks + 1,
                                .dtype = config.kv_dtype});
+  std::vector<std::int32_t> kv_windows = groups.windows;
+  if (!config.frees_behind_windows) kv_windows.assign(kv_windows.size(), 0);
   const std::int32_t max_num_seqs = 16;
   LocalExecutor executor(std::move(model), std::move(cache), *backend, pool,
                          {.max_num_seqs = max_num_seqs,
@@ -128,6 +140,8 @@ std::vector<std::string> run(const RunConfig& config,
   scheduler::Scheduler scheduler({.max_num_seqs = max_num_seqs,
                                   .max_num_batched_tokens = config.token_budget,
                                   .max_model_len = 1024,
+                                  .num_kv_groups = static_cast<std::int32_t>(kv_windows.size()),
+                                  .kv_windows = kv_windows,
                                   .block_size = config.block_size,
                                   .num_blocks = config.num_blocks,
                                   .enable_prefix_caching = config.enable_prefix_caching},
@@ -240,6 +254,51 @@ TEST_P(BitIdentityTest, HalfPrecisionKvGivesTheSameBitsInAnyBatch) {
   const RunConfig half = config({.kv_dtype = backend::KvDType::kF16});
   EXPECT_EQ(run(half, requests_), alone(half));
   EXPECT_NE(run(half, requests_), run(config(), requests_)) << "f16 is not in use";
+}
+
+// Whoever reads a block that its window has passed reads what somebody else wrote there.
+TEST_P(BitIdentityTest, BlocksBehindAWindowAreNotMissed) {
+  const auto gemma = [&](RunConfig from) {
+    return RunConfig{.isa = GetParam(),
+                     .num_threads = from.num_threads,
+                     .block_size = from.block_size,
+                     .num_blocks = from.num_blocks,
+                     .token_budget = from.token_budget,
+                     .model_path = gemma_path(),
+                     .frees_behind_windows = from.frees_behind_windows,
+                     .stats = from.stats};
+  };
+  const std::vector<std::string> kept =
+      run(gemma({.num_blocks = 1024, .frees_behind_windows = false}), requests_);
+  EXPECT_EQ(run(gemma({.num_blocks = 1024}), requests_), kept);
+  EXPECT_EQ(alone(gemma({.num_threads = 2})), kept);
+  EXPECT_EQ(run(gemma({.token_budget = 16}), requests_), kept);
+  EXPECT_EQ(run(gemma({.num_threads = 2, .token_budget = 31}), requests_), kept);
+  EXPECT_EQ(run(gemma({.block_size = 4, .num_blocks = 1024}), requests_), kept);
+  EXPECT_EQ(run(gemma({.block_size = 128, .num_blocks = 64}), requests_), kept);
+  // The longest request has 20 blocks of the first group and at most 6 of each other one.
+  scheduler::SchedulerStats stats;
+  EXPECT_EQ(run(gemma({.num_blocks = 40, .token_budget = 16, .stats = &stats}), requests_), kept);
+  EXPECT_GT(stats.num_preemptions, 0u);
+}
+
+TEST_P(BitIdentityTest, PrefixHitsOfWindowsDoNotMatter) {
+  const std::vector<std::shared_ptr<const Request>> related = related_requests();
+  scheduler::SchedulerStats stats;
+  const auto gemma = [&](std::int32_t num_blocks, bool caches) {
+    return run({.isa = GetParam(),
+                .num_blocks = num_blocks,
+                .token_budget = 64,
+                .enable_prefix_caching = caches,
+                .model_path = gemma_path(),
+                .stats = &stats},
+               related);
+  };
+  const std::vector<std::string> computed = gemma(1024, false);
+  EXPECT_EQ(gemma(1024, true), computed);
+  EXPECT_GT(stats.num_prefix_hits, 300u);
+  EXPECT_EQ(gemma(60, true), computed);
+  EXPECT_GT(stats.num_prefix_hits, 50u);
 }
 
 // Moves by one nanosecond whenever it is read, so a phase takes as many as it has borders.
