@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 1: one thread an element, as a loop on paper. Neighbouring threads take neighbouring rows, so
-// a warp's loads of `a` go to 16 rows, k elements apart: 16 transactions for 16 numbers.
+// Rung 1: one thread an element, as a loop on paper. Neighbouring threads take neighbouring rows,
+// so a warp's loads of `a` go to 16 rows, k elements apart: 16 transactions for 16 numbers.
 #include "backend/cuda/device.cuh"
 #include "backend/cuda/runtime/launch.h"
 #include "examples/matmul/matmul.h"

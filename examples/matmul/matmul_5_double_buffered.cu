@@ -28,14 +28,14 @@ constexpr int kAPitch = kDepth + 16 / static_cast<int>(sizeof(T));
 
 // Four neighbours of shared memory as f32.
 __device__ __forceinline__ void load4(float (&out)[4], const float* from) {
-  const float4 v = *reinterpret_cast<const float4*>(from);
+  const float4 v = load_vector<float4>(from);
   out[0] = v.x;
   out[1] = v.y;
   out[2] = v.z;
   out[3] = v.w;
 }
 __device__ __forceinline__ void load4(float (&out)[4], const Bf16* from) {
-  const uint2 v = *reinterpret_cast<const uint2*>(from);
+  const uint2 v = load_vector<uint2>(from);
   out[0] = __uint_as_float(v.x << 16);
   out[1] = __uint_as_float(v.x & 0xffff0000u);
   out[2] = __uint_as_float(v.y << 16);

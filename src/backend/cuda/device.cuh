@@ -53,6 +53,23 @@ T* dynamic_shared() {
 }
 #endif
 
+// One access of 8 or 16 bytes; the address is a multiple of it, which the emulation checks. V:
+// float4 and the like.
+template <typename V>
+__device__ __forceinline__ V load_vector(const void* from) {
+#ifndef __CUDACC__
+  emulation::check_vector(from, sizeof(V), false);
+#endif
+  return *static_cast<const V*>(from);
+}
+template <typename V>
+__device__ __forceinline__ void store_vector(void* to, V value) {
+#ifndef __CUDACC__
+  emulation::check_vector(to, sizeof(V), true);
+#endif
+  *static_cast<V*>(to) = value;
+}
+
 template <typename T>
 __host__ __device__ constexpr T ceil_div(T value, T divisor) {
   return (value + divisor - 1) / divisor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions that C++ has no name for, one function each; Hopper's are in ptx_sm90.cuh. Nowhere else
-// stands PTX but for the conversions in numbers.h. Each has an emulated twin (emulation/ptx_twins.h)
-// by which kernels are tested; the strings are checked on a device alone.
+// Instructions that C++ has no name for, one function each; Hopper's are in ptx_sm90.cuh. Nowhere
+// else stands PTX but for the conversions in numbers.h. Each has an emulated twin
+// (emulation/ptx_twins.h) by which kernels are tested; the strings are checked on a device alone.
 //
 // Fragments of mma: with g = lane / 4 and t = lane % 4, register r of A holds row g + 8 * (r % 2)
 // from column n * (t + 4 * (r / 2)) on, register r of B column g from row n * (t + 4 * r) on, n

@@ -135,6 +135,18 @@ __device__ void device_fault(Fault fault, int i, float* x) {
     case Fault::kWriteToConstant:
       const_cast<float*>(kTable)[opaque(i % 4)] = 1.0f;
       break;
+    case Fault::kVectorMisaligned:
+      x[i] = load_vector<float4>(x + 1).x;
+      break;
+    case Fault::kVectorMisalignedPlain: {
+      auto* const vectors = reinterpret_cast<float4*>(x + 1);
+      vectors[1] = vectors[opaque(0)];
+      break;
+    }
+    case Fault::kLoopWithoutEnd:
+      while (i == 9 && *static_cast<volatile float*>(x) != 5.0f) {
+      }
+      break;
     case Fault::kAtomicMisaligned:
       atomicAdd(reinterpret_cast<int*>(reinterpret_cast<char*>(x) + 2), 1);
       break;
@@ -235,6 +247,16 @@ __global__ void fault_kernel(Fault fault, float* x) {
   }
 }
 
+__global__ void wait_for_later_thread_kernel(float* x) {
+  volatile float* const flag = x;
+  if (threadIdx.x == 0) {
+    while (*flag != 5.0f) {
+    }
+    x[1] = 7.0f;
+  }
+  if (threadIdx.x == 40) *flag = 5.0f;
+}
+
 __global__ void read_and_write_kernel(const float* x, float* y) {
   y[0] = x[0];
 }
@@ -249,6 +271,11 @@ Status commit_fault(const Stream& stream, Fault fault, float* x) {
                  .block = {kSize},
                  .shared_bytes = has_shared ? kSize * sizeof(float) : 0},
                 fault_kernel, fault, x);
+}
+
+Status wait_for_later_thread(const Stream& stream, float* x) {
+  return launch(stream, {.kernel = "wait_for_later_thread", .block = {64}},
+                wait_for_later_thread_kernel, x);
 }
 
 Status read_and_write(const Stream& stream, const float* x, float* y) {

@@ -29,6 +29,9 @@ enum class Fault {
   kNullPointer,
   kWriteToConstant,
   kLocalOfOtherThread,
+  kVectorMisaligned,
+  kVectorMisalignedPlain,
+  kLoopWithoutEnd,
   kAtomicMisaligned,
   kAtomicPastEnd,
   kCopyAsyncMisaligned,
@@ -45,6 +48,8 @@ enum class Fault {
 
 // `x` has 64 elements, all but the last initialized. Run by block (1,0,0) of two, 64 threads each.
 Status commit_fault(const Stream& stream, Fault fault, float* x);
+// A thread waits in a loop for what a later one writes: no fault.
+Status wait_for_later_thread(const Stream& stream, float* x);
 // Reads x[0] and writes y[0].
 Status read_and_write(const Stream& stream, const float* x, float* y);
 

@@ -2,10 +2,12 @@
 // Seeded faults: the emulation names each with kernel, block and thread, and goes on afterwards.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "backend/cuda/emulation/arena.h"
+#include "backend/cuda/emulation/block_runner.h"
 #include "backend/cuda/emulation/launcher.h"
 #include "backend/cuda/emulation/sanitizer.h"
 #include "tests/unit/backend_cuda/cuda_fixture.h"
@@ -17,6 +19,17 @@ namespace {
 
 class CudaFaultsTest : public CudaTest {
  protected:
+  void SetUp() override {
+#ifndef TVLLM_EMULATION_HAS_HOOKS
+    GTEST_SKIP() << "g++ alone calls the access hooks";
+#endif
+    CudaTest::SetUp();
+    emulation::set_patience(std::chrono::milliseconds(200));
+  }
+  void TearDown() override {
+    emulation::set_patience(std::chrono::seconds(10));
+  }
+
   // 64 floats, of which the last one was never written.
   DeviceBuffer<float> make_buffer() {
     DeviceBuffer<float> x = allocate<float>(64);
@@ -75,6 +88,9 @@ constexpr SeededFault kSeededFaults[] = {
     {Fault::kNullPointer, "(0,0,0)", "writes 4 bytes through a null pointer"},
     {Fault::kWriteToConstant, "(0,0,0)", "writes 4 bytes of host memory"},
     {Fault::kLocalOfOtherThread, "(63,0,0)", "or of another thread's local variables"},
+    {Fault::kVectorMisaligned, "(0,0,0)", "reads 16 bytes at an address that is no multiple of 16"},
+    {Fault::kVectorMisalignedPlain, "(0,0,0)", "16 bytes at an address that is no multiple of 16"},
+    {Fault::kLoopWithoutEnd, "(9,0,0)", "deadlock: waits in a loop"},
     {Fault::kAtomicMisaligned, "(0,0,0)", "at an address that is no multiple of 4"},
     {Fault::kAtomicPastEnd, "(9,0,0)",
      "changes atomically 4 bytes of device memory 0 bytes past the end"},
@@ -101,6 +117,12 @@ TEST_F(CudaFaultsTest, EachIsNamedWithKernelBlockAndThread) {
         << message << "\n  does not say: " << seeded.sentence;
     expect_works();
   }
+}
+
+TEST_F(CudaFaultsTest, WaitingInALoopForALaterThreadIsNone) {
+  DeviceBuffer<float> x = upload(std::vector<float>(2, 1.0f));
+  EXPECT_OK(wait_for_later_thread(stream(), x.data()));
+  EXPECT_EQ(download(x), (std::vector<float>{5.0f, 7.0f}));
 }
 
 TEST_F(CudaFaultsTest, AreTheSameOnEveryRun) {

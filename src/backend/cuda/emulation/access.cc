@@ -11,6 +11,7 @@
 #include "backend/cuda/emulation/arena.h"
 #include "backend/cuda/emulation/block_runner.h"
 #include "backend/cuda/emulation/current.h"
+#include "backend/cuda/emulation/intrinsics.h"
 #include "backend/cuda/emulation/sanitizer.h"
 #include "base/strings.h"
 
@@ -196,11 +197,21 @@ void check_in_arena(std::uintptr_t address, std::size_t offset, std::size_t byte
   if (is_in_shared && kind != AccessKind::kAtomic) check_race(offset, bytes, kind);
 }
 
+void take_turns() {
+  t_current.num_accesses_left = Current::kAccessesPerTurn;
+  const InEmulation guard("a load or store");
+  t_current.runner->yield();
+}
+
 // The hook's hot path.
 template <std::size_t kBytes, AccessKind kKind>
 void check_fixed(const void* address) {
   if (!t_current.checking) return;
+  if (--t_current.num_accesses_left == 0) take_turns();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  // The compiler calls the hook of a size for accesses that it takes for aligned. A vector that is
+  // not would end the process.
+  if (at % kBytes != 0) check_aligned_access(address, kBytes, kKind);
   if (at - t_current.stack_begin < t_current.stack_end - t_current.stack_begin) return;
   const Arena& arena = Arena::instance();
   const std::size_t offset = arena.offset_of(address);
@@ -250,6 +261,11 @@ void check_aligned_access(const void* address, std::size_t bytes, AccessKind kin
     fault(std::move(sentence));
   }
   check_access(address, bytes, kind);
+}
+
+void check_vector(const void* address, std::size_t bytes, bool is_write) {
+  const InEmulation guard("a vector access");
+  check_aligned_access(address, bytes, is_write ? AccessKind::kWrite : AccessKind::kRead);
 }
 
 bool is_shared(const void* address) {

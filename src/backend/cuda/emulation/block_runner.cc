@@ -2,6 +2,7 @@
 #include "backend/cuda/emulation/block_runner.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -25,8 +26,9 @@ namespace {
 // widest swizzle of sm_90, 1024 bytes.
 constexpr std::size_t kFirstArrayAt = 1024;
 constexpr std::size_t kGuardBytes = 64;
-// About a second.
-constexpr int kMaxYields = 10'000'000;
+// The clock is read once in so many turns.
+constexpr int kYieldsPerLook = 64;
+constinit std::atomic<std::chrono::milliseconds> g_patience{std::chrono::seconds(10)};
 constexpr std::uint32_t kAllLanes = 0xffffffffu;
 
 std::string text_of(uint3 idx) {
@@ -71,6 +73,10 @@ void fault_of(int thread_idx, std::string sentence) {
   t_current.runner->fail(thread_idx, std::move(sentence));
 }
 
+void set_patience(std::chrono::milliseconds patience) {
+  g_patience = patience;
+}
+
 BlockRunner::BlockRunner(int worker_idx) : worker_idx_(worker_idx), threads_(kMaxThreads) {}
 
 std::optional<std::string> BlockRunner::run(const KernelCall& call, uint3 block_idx) {
@@ -112,6 +118,7 @@ void BlockRunner::begin_block(const KernelCall& call, uint3 block_idx) {
     warp.exited = num_lanes == kWarpSize ? 0 : kAllLanes << num_lanes;
     warp.exchange.first_thread_idx = first;
   }
+  note_progress();
   t_current.runner = this;
   blockIdx = block_idx;
   blockDim = call.block;
@@ -125,11 +132,13 @@ void BlockRunner::begin_block(const KernelCall& call, uint3 block_idx) {
 
 void BlockRunner::schedule() {
   while (!fault_ && num_exited_ < num_threads_) {
-    if (!runnable_.empty()) {
+    const bool has_unstarted = num_started_ < num_threads_;
+    // While threads wait in loops, those that have not begun come first: they may be waited for.
+    if (!runnable_.empty() && !(has_unstarted && num_yields_ > 0)) {
       const int next = runnable_.front();
       runnable_.pop_front();
       resume(next);
-    } else if (num_started_ < num_threads_) {
+    } else if (has_unstarted) {
       const int next = num_started_++;
       threads_[static_cast<std::size_t>(next)].fiber = idle_fiber();
       resume(next);
@@ -185,7 +194,7 @@ void BlockRunner::run_threads_here() {
 void BlockRunner::thread_exits() {
   ThreadState& exiting = thread();
   exiting.has_exited = true;
-  num_yields_ = 0;
+  note_progress();
   ++num_exited_;
   Warp& warp = warp_of(running_);
   warp.exited |= 1u << lane();
@@ -207,14 +216,18 @@ void BlockRunner::wait(WaitKind kind, const char* function, Place place) {
 }
 
 void BlockRunner::wake(int thread_idx) {
-  num_yields_ = 0;
+  note_progress();
   threads_[static_cast<std::size_t>(thread_idx)].waits = WaitKind::kNone;
   runnable_.push_back(thread_idx);
 }
 
 void BlockRunner::yield() {
-  if (++num_yields_ > kMaxYields) {
-    fault("deadlock: waits in a loop, and no thread of the block has made progress");
+  if (num_yields_++ % kYieldsPerLook == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    if (num_yields_ == 1) waiting_since_ = now;
+    if (now - waiting_since_ > g_patience.load()) {
+      fault("deadlock: waits in a loop, and no thread of the block makes progress");
+    }
   }
   runnable_.push_back(running_);
   thread().fiber->suspend();

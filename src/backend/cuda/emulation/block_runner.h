@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -79,6 +80,9 @@ struct WarpOperation {
   bool orders_memory = false;
 };
 
+// How long the threads of a block may wait for each other in loops: 10 s until this is called.
+void set_patience(std::chrono::milliseconds patience);
+
 // Runs one block at a time: its threads take turns on fibers of one thread of the operating system,
 // each until it must wait for others. One a worker; worker thread only.
 //
@@ -105,7 +109,10 @@ class BlockRunner {
   // Returns when all of `mask` have come; `out` is what complete() wrote for this lane.
   void warp_operation(const WarpOperation& operation, std::uint32_t mask, const void* in, void* out,
                       Place place);
+  // Lets the other threads run: from inside of a loop that waits for one of them. Fails when nobody
+  // has made progress for a while.
   void yield();
+  void note_progress() { num_yields_ = 0; }
   [[noreturn]] void fail(int thread_idx, std::string sentence);
 
   // Room in the block's shared memory; dynamic_shared() has been placed at the start of the block.
@@ -143,7 +150,9 @@ class BlockRunner {
   int num_started_ = 0;
   int num_exited_ = 0;
   int running_ = 0;
-  int num_yields_ = 0;  // since a thread was woken or has exited
+  // Since a thread was woken or has exited.
+  int num_yields_ = 0;
+  std::chrono::steady_clock::time_point waiting_since_ = {};
   std::vector<ThreadState> threads_;
   std::array<Warp, kMaxThreads / kWarpSize> warps_;
   std::deque<int> runnable_;

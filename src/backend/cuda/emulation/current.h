@@ -18,6 +18,11 @@ struct Current {
   bool checking = false;
   std::uintptr_t stack_begin = 0;
   std::uintptr_t stack_end = 0;
+  // Checked accesses until the others get their turn.
+  int num_accesses_left = kAccessesPerTurn;
+
+  // A few milliseconds: a thread that waits in a loop for what another one writes lets it run.
+  static constexpr int kAccessesPerTurn = 1 << 20;
 };
 extern constinit thread_local Current t_current;
 

@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -43,6 +44,9 @@ int compare_and_swap(int* address, int expected, int desired);
 unsigned compare_and_swap(unsigned* address, unsigned expected, unsigned desired);
 unsigned long long compare_and_swap(unsigned long long* address, unsigned long long expected,
                                     unsigned long long desired);
+
+// Of an access by load_vector() or store_vector().
+void check_vector(const void* address, std::size_t bytes, bool is_write);
 
 // Lets the other threads of the block run: inside loops that wait for one of them.
 void yield_thread();
