@@ -22,7 +22,6 @@ using backend::Backend;
 using backend::Buffer;
 using backend::Matrix;
 using backend::PagedBatch;
-using backend::RopeParams;
 
 // The file has 1 added to the norms' weights already.
 struct Layer {
@@ -92,8 +91,7 @@ Result<Weights> load_weights(const ModelConfig& c, const loader::WeightSource& s
   TVLLM_TRY(weights.embedding,
             load_matrix(source, backend, {{"token_embd.weight", c.vocab_size}}, c.hidden_size));
   for (std::int32_t i = 0; i < c.num_layers; ++i) {
-    TVLLM_TRY(Layer layer, load_layer(c, source, backend, i));
-    weights.layers.push_back(std::move(layer));
+    TVLLM_TRY(weights.layers.emplace_back(), load_layer(c, source, backend, i));
     if (on_progress) on_progress(i + 1, c.num_layers);
   }
   TVLLM_TRY(weights.final_norm, load_vector(source, backend, "output_norm.weight", c.hidden_size));
@@ -102,18 +100,13 @@ Result<Weights> load_weights(const ModelConfig& c, const loader::WeightSource& s
 
 // What local layers and global layers have each for themselves.
 struct LayerKind {
-  LayerKind(const ModelConfig& config, std::vector<float> rope_freqs, std::int32_t window,
-            Backend& backend, std::int64_t max_num_tokens)
-      : inv_freqs(std::move(rope_freqs)),
-        rope{config.rope_style, config.rope_dim, inv_freqs},
-        shape{config.num_heads, config.num_kv_heads, config.head_dim, config.query_scale, window},
-        cos_sin(backend, max_num_tokens, config.rope_dim) {}
-
-  const std::vector<float> inv_freqs;  // [rope_dim / 2]
-  const RopeParams rope;
-  const AttentionShape shape;
-  Activation cos_sin;  // [T, rope_dim]
+  Rotation rotation;
+  AttentionShape shape;
 };
+
+AttentionShape shape_of(const ModelConfig& c, std::int32_t window) {
+  return {c.num_heads, c.num_kv_heads, c.head_dim, c.query_scale, window};
+}
 
 class Gemma3 final : public Model {
  public:
@@ -121,9 +114,9 @@ class Gemma3 final : public Model {
       : config_(std::move(config)),
         weights_(std::move(weights)),
         backend_(backend),
-        local_(config_, local_rope_inv_freqs(config_), config_.sliding_window, backend,
-               limits.max_num_tokens),
-        global_(config_, rope_inv_freqs(config_), 0, backend, limits.max_num_tokens),
+        local_{{backend, config_, local_rope_inv_freqs(config_), limits},
+               shape_of(config_, config_.sliding_window)},
+        global_{{backend, config_, rope_inv_freqs(config_), limits}, shape_of(config_, 0)},
         groups_(group_layers(config_)),
         num_q_(config_.num_heads * config_.head_dim),
         num_k_(config_.num_kv_heads * config_.head_dim),
@@ -134,11 +127,10 @@ class Gemma3 final : public Model {
 
   void forward(const PagedBatch& batch, backend::KvCache& cache) override {
     work_.num_tokens = batch.num_tokens();
-    for (const LayerKind* kind : {&local_, &global_}) {
-      backend_.rope_tables(kind->rope, batch.positions, kind->cos_sin.rows(work_.num_tokens));
-    }
-    const float scale = std::sqrt(static_cast<float>(config_.hidden_size));
-    backend_.embed(*weights_.embedding, batch.token_ids, scale,
+    local_.rotation.fill(backend_, batch.positions);
+    global_.rotation.fill(backend_, batch.positions);
+    backend_.embed(*weights_.embedding, batch.token_ids,
+                   std::sqrt(static_cast<float>(config_.hidden_size)),
                    work_.residual.rows(work_.num_tokens));
     for (std::int32_t i = 0; i < config_.num_layers; ++i) {
       const Layer& layer = weights_.layers[static_cast<std::size_t>(i)];
@@ -164,9 +156,9 @@ class Gemma3 final : public Model {
     backend_.matmul(*layer.qkv, work_.normed.rows(n), nullptr, work_.qkv.rows(n));
     backend_.rms_norm_heads(work_.qkv.rows(n).as_float().cols(0, num_q_), *layer.q_norm, eps);
     backend_.rms_norm_heads(work_.qkv.rows(n).as_float().cols(num_q_, num_k_), *layer.k_norm, eps);
-    backend_.rope_and_write_kv(work_.qkv.rows(n), kind.shape, kind.rope, kind.cos_sin.rows(n),
-                               batch.kv_groups[static_cast<std::size_t>(place.group)], cache,
-                               place.layer);
+    backend_.rope_and_write_kv(
+        work_.qkv.rows(n), kind.shape, kind.rotation.params(), kind.rotation.table(n),
+        batch.kv_groups[static_cast<std::size_t>(place.group)], cache, place.layer);
     backend_.attention(work_.qkv.rows(n), kind.shape, batch, place.group, cache, place.layer,
                        work_.attended.rows(n));
     backend_.matmul(*layer.attention_out, work_.attended.rows(n), nullptr, work_.delta.rows(n));
@@ -175,12 +167,12 @@ class Gemma3 final : public Model {
 
   void mlp(const Layer& layer) {
     const std::int64_t n = work_.num_tokens;
-    const float eps = config_.rms_norm_eps;
-    work_.norm(backend_, false, *layer.mlp_norm, eps);
+    work_.norm(backend_, false, *layer.mlp_norm, config_.rms_norm_eps);
     backend_.matmul(*layer.gate_up, work_.normed.rows(n), nullptr, work_.gate_up.rows(n));
     backend_.gelu_and_mul(work_.gate_up.rows(n), work_.gated.rows(n));
     backend_.matmul(*layer.down, work_.gated.rows(n), nullptr, work_.delta.rows(n));
-    backend_.rms_norm(work_.delta.rows(n), *layer.post_mlp_norm, eps, work_.delta.rows(n));
+    backend_.rms_norm(work_.delta.rows(n), *layer.post_mlp_norm, config_.rms_norm_eps,
+                      work_.delta.rows(n));
   }
 
   const ModelConfig config_;
@@ -189,9 +181,7 @@ class Gemma3 final : public Model {
   const LayerKind local_;
   const LayerKind global_;
   const LayerGroups groups_;
-  const std::int32_t num_q_;  // columns of Q, and of K and V each
-  const std::int32_t num_k_;
-
+  const std::int32_t num_q_, num_k_;  // columns of Q, and of K and V each
   DecoderWorkspace work_;
 };
 

@@ -21,7 +21,6 @@ using backend::Backend;
 using backend::Buffer;
 using backend::Matrix;
 using backend::PagedBatch;
-using backend::RopeParams;
 
 struct Layer {
   std::unique_ptr<Buffer> attention_norm;  // [hidden_size]
@@ -97,20 +96,18 @@ class Llama final : public Model {
       : config_(std::move(config)),
         weights_(std::move(weights)),
         backend_(backend),
-        inv_freqs_(rope_inv_freqs(config_)),
-        rope_{config_.rope_style, config_.rope_dim, inv_freqs_},
+        rotation_(backend, config_, rope_inv_freqs(config_), limits),
         attention_shape_{config_.num_heads, config_.num_kv_heads, config_.head_dim,
                          config_.query_scale},
         kv_groups_{config_.num_layers, config_.num_kv_heads, config_.head_dim},
-        work_(backend, config_, limits),
-        cos_sin_(backend, limits.max_num_tokens, config_.rope_dim) {}
+        work_(backend, config_, limits) {}
 
   const ModelConfig& config() const override { return config_; }
   const KvGroups& kv_groups() const override { return kv_groups_; }
 
   void forward(const PagedBatch& batch, backend::KvCache& cache) override {
     work_.num_tokens = batch.num_tokens();
-    backend_.rope_tables(rope_, batch.positions, cos_sin_.rows(work_.num_tokens));
+    rotation_.fill(backend_, batch.positions);
     backend_.embed(*weights_.embedding, batch.token_ids, 1.0f,
                    work_.residual.rows(work_.num_tokens));
     for (std::int32_t i = 0; i < config_.num_layers; ++i) {
@@ -133,8 +130,8 @@ class Llama final : public Model {
     const std::int64_t n = work_.num_tokens;
     work_.norm(backend_, layer_idx == 0, *layer.attention_norm, config_.rms_norm_eps);
     backend_.matmul(*layer.qkv, work_.normed.rows(n), nullptr, work_.qkv.rows(n));
-    backend_.rope_and_write_kv(work_.qkv.rows(n), attention_shape_, rope_, cos_sin_.rows(n),
-                               batch.kv_groups[0], cache, layer_idx);
+    backend_.rope_and_write_kv(work_.qkv.rows(n), attention_shape_, rotation_.params(),
+                               rotation_.table(n), batch.kv_groups[0], cache, layer_idx);
     backend_.attention(work_.qkv.rows(n), attention_shape_, batch, 0, cache, layer_idx,
                        work_.attended.rows(n));
     backend_.matmul(*layer.attention_out, work_.attended.rows(n), nullptr, work_.delta.rows(n));
@@ -150,13 +147,11 @@ class Llama final : public Model {
 
   const ModelConfig config_;
   const Weights weights_;
-  Backend& backend_;                    // outlives the model
-  const std::vector<float> inv_freqs_;  // [rope_dim / 2]
-  const RopeParams rope_;
+  Backend& backend_;  // outlives the model
+  const Rotation rotation_;
   const AttentionShape attention_shape_;
   const KvGroups kv_groups_;
   DecoderWorkspace work_;
-  Activation cos_sin_;  // [T, rope_dim]
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "backend/backend.h"
 #include "core/model_config.h"
@@ -27,6 +29,29 @@ class Activation {
  private:
   std::unique_ptr<backend::Buffer> buffer_;
   std::int64_t num_cols_;
+};
+
+// A rotation of Q and K, and the table that its layers share in a step.
+class Rotation {
+ public:
+  Rotation(backend::Backend& backend, const ModelConfig& config, std::vector<float> inv_freqs,
+           const ModelLimits& limits)
+      : inv_freqs_(std::move(inv_freqs)),
+        params_{config.rope_style, config.rope_dim, inv_freqs_},
+        cos_sin_(backend, limits.max_num_tokens, config.rope_dim) {}
+  Rotation(const Rotation&) = delete;  // params_ refers to inv_freqs_
+  Rotation& operator=(const Rotation&) = delete;
+
+  void fill(backend::Backend& backend, std::span<const std::int32_t> positions) const {
+    backend.rope_tables(params_, positions, table(static_cast<std::int64_t>(positions.size())));
+  }
+  const backend::RopeParams& params() const { return params_; }
+  TensorView table(std::int64_t num_tokens) const { return cos_sin_.rows(num_tokens); }
+
+ private:
+  const std::vector<float> inv_freqs_;  // [rope_dim / 2]
+  const backend::RopeParams params_;
+  const Activation cos_sin_;  // [T, rope_dim]
 };
 
 // What a decoder of attention and gated MLPs computes on its way through the layers.
